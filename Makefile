@@ -1,0 +1,51 @@
+# Every target sets up what it needs in .venv; all it takes is Python 3.11+, venv, make and git.
+PYTHON ?= python3
+ARENA_ARGS ?=
+PYTEST_ARGS ?=
+
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
+BIN := .venv/bin
+endif
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint format arena wheel clean
+
+demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
+	$(BIN)/python -m maxmargin.demo
+
+test: .venv/.test            ## the whole suite
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: .venv/.lint            ## ruff and mypy
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+
+format: .venv/.lint          ## let ruff repair what it can
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
+
+arena: .venv/.arena          ## time and certify against other libraries: make arena ARENA_ARGS="--sets digits"
+	$(BIN)/python -m benchmarks.arena $(ARENA_ARGS)
+
+wheel: .venv/.base           ## dist/maxmargin-*.whl
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+clean:                       ## remove everything the other targets made
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp per extra, so that a repeated run installs nothing.
+.venv/.%: .venv/.base pyproject.toml
+	$(INSTALL) --editable ".[$*]"
+	touch $@
+
+.venv/.base:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'maxmargin needs Python 3.11 or newer; try make PYTHON=python3.12')"
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.PRECIOUS: .venv/.%
+.NOTPARALLEL:

@@ -1,0 +1,1 @@
+"""Benchmarks: never run by the tests, never timed by them."""

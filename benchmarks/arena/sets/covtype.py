@@ -1,0 +1,19 @@
+"""Forest cover type, class 2 against the rest, 54 columns."""
+
+from __future__ import annotations
+
+from benchmarks.arena.case import Case, Source, Split
+from benchmarks.arena.sets._prepare import CLASSIFY, shuffle, standardise
+
+NAME = "covtype"
+BUNDLED = False
+CASES = (
+    Case("svc", CLASSIFY, "20k", rows=20_000),
+    Case("svc", CLASSIFY, "100k", rows=100_000, large=True),
+)
+
+
+def load(source: Source, rows: int | None) -> Split:
+    """Rows drawn at random, standardised; 20,000 others to test."""
+    X, y, *_ = source(NAME)
+    return standardise(shuffle(X, (y == 2).astype(int), rows, test_rows=20_000))

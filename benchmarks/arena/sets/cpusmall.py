@@ -1,0 +1,15 @@
+"""Activity of a computer, a regression, 12 columns."""
+
+from __future__ import annotations
+
+from benchmarks.arena.case import Case, Source, Split
+from benchmarks.arena.sets._prepare import REGRESS, draw, standardise
+
+NAME = "cpusmall"
+BUNDLED = False
+CASES = (Case("svr", REGRESS),)
+
+
+def load(source: Source, rows: int | None) -> Split:
+    """All rows, rows and target standardised; there are none to test."""
+    return standardise(draw(Split(*source(NAME)), rows), target=True)

@@ -1,0 +1,59 @@
+"""maxmargin: support vector and kernel machines that are exact, fast, and carry a proof of optimality.
+
+Importing the package loads nothing heavy: every public name is imported when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from maxmargin._version import __version__
+
+if TYPE_CHECKING:
+    from maxmargin import certificates, exceptions, kernels, problems
+    from maxmargin.certificates import Certificate, certify
+    from maxmargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+    from maxmargin.exceptions import NotSeparableError
+
+_HOMES = {
+    "Certificate": "certificates",
+    "NotSeparableError": "exceptions",
+    "NuSVC": "estimators",
+    "NuSVR": "estimators",
+    "OneClassSVM": "estimators",
+    "SVC": "estimators",
+    "SVDD": "estimators",
+    "SVR": "estimators",
+    "certify": "certificates",
+}
+_MODULES = ("certificates", "exceptions", "kernels", "problems")
+
+__all__ = [
+    "SVC",
+    "SVDD",
+    "SVR",
+    "Certificate",
+    "NotSeparableError",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "__version__",
+    "certificates",
+    "certify",
+    "exceptions",
+    "kernels",
+    "problems",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"maxmargin.{name}")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"maxmargin.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

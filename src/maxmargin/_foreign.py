@@ -1,0 +1,133 @@
+"""What a fitted model delivers, read from its public attributes: ours, scikit-learn's and its relatives'."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+
+from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
+from maxmargin.problems import (
+    HardMarginProblem,
+    NuSVCProblem,
+    NuSVRProblem,
+    OneClassProblem,
+    Problem,
+    SVCProblem,
+    SVDDProblem,
+    SVRProblem,
+)
+
+MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD")
+
+
+class Delivered(NamedTuple):
+    """One binary, regression or one-class problem of a model: its rows of X, its coefficients, its intercept."""
+
+    rows: IntArray
+    problem: Problem
+    dual_coef: FloatArray  # one per row of the task
+    intercept: float
+
+
+def delivered_tasks(
+    model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None
+) -> tuple[Kernel, RowData, list[Delivered]]:
+    """(kernel, X as checked, tasks) of a fitted model and its training data."""
+    machine = next((c.__name__ for c in type(model).__mro__ if c.__name__ in MACHINES), None)
+    if machine is None:
+        raise TypeError(f"certify knows the machines {', '.join(MACHINES)}, got {type(model).__name__}")
+    check_is_fitted(model)
+    if not takes_any_rows(model.kernel):
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    kept = np.flatnonzero(weight > 0)
+    kernel = _kernel_of(model, X)
+    _require_training_rows(model, X, n)
+    cost = getattr(model, "C", C) if C is None else C
+    if machine in ("SVC", "NuSVC"):
+        return kernel, X, _pairs(model, machine, kernel, X, y, weight, kept, cost)
+    coef = np.zeros(n)
+    coef[model.support_] = _dense(model.dual_coef_).ravel()
+    problem = _single(model, machine, kernel, X, y, weight[kept], kept, cost)
+    return kernel, X, [Delivered(kept, problem, coef[kept], float(model.intercept_[0]))]
+
+
+def _single(model: Any, machine: str, kernel: Kernel, X: RowData, y: Any, weight: FloatArray, kept: IntArray, C: Any):
+    bias = getattr(model, "fit_intercept", True)
+    if machine == "OneClassSVM":
+        return OneClassProblem(weight, float(model.nu))
+    if machine == "SVDD":
+        return SVDDProblem(kernel.diag(X)[kept], float(C) * weight)
+    target = column_or_1d(y).astype(np.float64)[kept]
+    if machine == "SVR":
+        return SVRProblem(target, C * weight, float(model.epsilon), bias)
+    return NuSVRProblem(target, C * weight, fit_intercept=bias, nu=float(model.nu))
+
+
+def _pairs(
+    model: Any, machine: str, kernel: Kernel, X: RowData, y: Any, weight: FloatArray, kept: IntArray, C: Any
+) -> list[Delivered]:
+    """The all-vs-all pairs in LIBSVM's layout of ``dual_coef_``: class a's rows hold pair (a, b) in line b - 1."""
+    classes = model.classes_
+    label = np.searchsorted(classes, column_or_1d(y))
+    coef = np.zeros((max(1, len(classes) - 1), len(label)))
+    coef[:, model.support_] = _dense(model.dual_coef_)
+    ours = type(model).__module__.startswith("maxmargin.")
+    if machine == "SVC" or ours:  # LIBSVM's nu-SVC does not look at class weights
+        weight = weight * np.asarray(model.class_weight_)[label]
+    bias = getattr(model, "fit_intercept", True)
+    tasks = []
+    for a in range(len(classes)):
+        for b in range(a + 1, len(classes)):
+            rows = kept[(label[kept] == a) | (label[kept] == b)]
+            first = label[rows] == a
+            sign = np.where(first, 1.0, -1.0)
+            if len(classes) == 2:
+                sign, pair_coef = -sign, coef[0, rows]
+            else:
+                pair_coef = np.where(first, coef[b - 1, rows], coef[a, rows])
+            problem: Problem
+            if machine == "NuSVC":
+                problem = NuSVCProblem(sign, weight[rows], float(model.nu), bias)
+            elif np.isinf(C):
+                problem = HardMarginProblem(sign, float(kernel.diag(X)[rows].max()), bias)
+            else:
+                problem = SVCProblem(sign, C * weight[rows], bias)
+            tasks.append(Delivered(rows, problem, pair_coef, float(model.intercept_[len(tasks)])))
+    return tasks
+
+
+def _kernel_of(model: Any, X: RowData) -> Kernel:
+    if hasattr(model, "kernel_"):
+        return model.kernel_
+    gamma = model.gamma
+    if hasattr(model, "_gamma"):
+        gamma = model._gamma
+    elif gamma == "auto":
+        gamma = 1.0 / X.shape[1]
+    elif gamma == "scale":
+        variance = X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var()
+        gamma = 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
+    return resolve_kernel(model.kernel, float(gamma), model.degree, model.coef0)
+
+
+def _require_training_rows(model: Any, X: RowData, n: int) -> None:
+    if len(model.support_) and int(np.max(model.support_)) >= n:
+        raise ValueError(
+            f"the model's support vectors point at row {int(np.max(model.support_))}, but X has {n} rows; "
+            "certify needs the training data, in the same order"
+        )
+    if isinstance(model.kernel, Precomputed) or model.kernel == "precomputed" or takes_any_rows(model.kernel):
+        return  # nothing numeric to compare
+    given, vectors = _dense(X[model.support_]), _dense(model.support_vectors_)
+    if given.shape != vectors.shape or not np.allclose(given, vectors, rtol=1e-5, atol=0.0):
+        raise ValueError("the support vectors are not among the rows of X; certify needs the training data")
+
+
+def _dense(values: Any) -> Any:
+    return values.toarray() if sp.issparse(values) else np.asarray(values)

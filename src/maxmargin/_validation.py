@@ -1,0 +1,76 @@
+"""Checks of user input that estimators share; every error names what was wrong, the value and the way out."""
+
+from __future__ import annotations
+
+import os
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import _check_sample_weight
+
+from maxmargin._types import FloatArray, IntArray, RowData
+
+#: Share of the free memory that the kernel cache takes by default, and its least and largest size in bytes.
+CACHE_SHARE, CACHE_LEAST, CACHE_LARGEST = 0.1, 2**26, 2**30
+
+
+def kept_rows(sample_weight: Any, X: RowData, n: int) -> tuple[FloatArray, IntArray]:
+    """(weights of all rows, rows of positive weight); rows of weight <= 0 are dropped as scikit-learn does."""
+    if sample_weight is None:
+        return np.ones(n), np.arange(n)
+    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64)
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) == 0:
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. Give at least one row a positive weight."
+        )
+    return weight, kept
+
+
+def weighted_variance(X: RowData, weight: FloatArray) -> float:
+    """Variance of all values of X, each row counted ``weight`` times."""
+    if len(weight) == 0 or X.shape[1] == 0:
+        return 0.0
+    if (weight == weight[0]).all():
+        if sp.issparse(X):
+            return float(X.multiply(X).mean() - X.mean() ** 2)
+        return float(X.var(dtype=np.float64))
+    share = weight / (weight.sum() * X.shape[1])
+    mean = float(share @ np.asarray(X.sum(axis=1)).ravel())
+    if sp.issparse(X):
+        return float(share @ np.asarray(X.multiply(X).sum(axis=1)).ravel()) - mean**2
+    return float(share @ np.square(X - mean).sum(axis=1))
+
+
+def resolve_gamma(gamma: str | float, X: RowData, weight: FloatArray) -> float:
+    """scikit-learn's 'scale' (with weighted variance) and 'auto', or the number given."""
+    if isinstance(gamma, Real):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / max(X.shape[1], 1)
+    variance = weighted_variance(X, weight)
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def cache_bytes(cache_size: str | float) -> int:
+    """'auto' or megabytes, as bytes."""
+    if isinstance(cache_size, Real):
+        return int(float(cache_size) * 2**20)
+    return int(min(max(CACHE_SHARE * _free_memory(), CACHE_LEAST), CACHE_LARGEST))
+
+
+def _free_memory() -> float:
+    """Bytes that can be had without swapping; a guess of 4 GiB where the system does not say."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * float(line.split()[1])
+    except OSError:
+        pass
+    try:
+        return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return float(2**32)

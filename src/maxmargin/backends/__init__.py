@@ -1,0 +1,39 @@
+"""Back ends: kernel tiles and inner solvers, loaded when first used."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from maxmargin.backends._base import Backend, BlockResult
+from maxmargin.backends._box import BlockOptions, Box
+from maxmargin.backends._gram import KernelGram
+from maxmargin.backends._rows import Rows, prepare
+from maxmargin.backends._threads import effective_threads, run_parallel, single_threaded_blas
+
+__all__ = [
+    "Backend",
+    "BlockOptions",
+    "BlockResult",
+    "Box",
+    "KernelGram",
+    "Rows",
+    "effective_threads",
+    "get_backend",
+    "prepare",
+    "run_parallel",
+    "single_threaded_blas",
+]
+
+
+@lru_cache(maxsize=None)
+def get_backend(name: str = "numba") -> Backend:
+    """The back end called ``name``: 'numba' (fast) or 'numpy' (reference)."""
+    if name == "numba":
+        from maxmargin.backends._numba import NumbaBackend
+
+        return NumbaBackend()
+    if name == "numpy":
+        from maxmargin.backends._numpy import NumpyBackend
+
+        return NumpyBackend()
+    raise ValueError(f"there is no back end {name!r}; choose 'numba' or 'numpy'")

@@ -1,0 +1,152 @@
+"""The back end: about ten operations of our field, and what is the same in all of them.
+
+A back end fills base tiles, runs kernel programs over them, and solves working sets. Outer loops, caches and
+stopping rules are not its business. :class:`Backend` holds the parts every back end shares; the NumPy one is
+the reference, the Numba one is fast, and both pass one contract suite.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.backends._rows import Csr, Lookup, Rows
+from maxmargin.backends._threads import run_parallel
+from maxmargin.kernels import Program
+
+#: Bytes of one tile in work: it stays in the second-level cache between the product and the elementwise pass.
+TILE_BYTES = 2**19
+#: A tile with fewer kernel values than this is not worth handing to a second thread.
+VALUES_PER_THREAD = 2**17
+
+
+class BlockResult(NamedTuple):
+    """Outcome of one call of an inner solver: steps taken, violation left, budget left."""
+
+    steps: int
+    violation: float
+    slack: float
+
+
+class Backend(ABC):
+    """Operations on tiles and working sets; frozen and without state."""
+
+    name: str
+
+    # -- what a back end must provide ------------------------------------------------------------------------
+
+    @abstractmethod
+    def sparse_dot(self, A: Array, B: Csr, out: Array) -> None:
+        """out[r, c] = A[r] . B[c] for dense A (m, d) and sparse B."""
+
+    @abstractmethod
+    def distances(self, kind: str, A: Array, B: Array, out: Array) -> None:
+        """out[r, c] = 'l1' or 'chi2' distance of dense rows."""
+
+    @abstractmethod
+    def run_program(
+        self,
+        code: tuple[Array, Array, int],
+        tiles: Array,  # (n_bases, m, w)
+        left: FloatArray,  # (n_scalars, m)
+        right: FloatArray,  # (n_scalars, w)
+        out: Array,  # (?, n)
+        lines: IntArray,  # (m,) line of out for each row of the tile
+        start: int,
+    ) -> None:
+        """out[lines[r], start + c] = program of tiles[:, r, c]; the one elementwise pass."""
+
+    @abstractmethod
+    def accumulate(self, f: FloatArray, rows: Array, lines: IntArray, delta: FloatArray, start: int, stop: int) -> None:
+        """f[start:stop] += delta @ rows[lines, start:stop]."""
+
+    @abstractmethod
+    def pair_block(self, K: Array, grad: FloatArray, beta: FloatArray, box: Any, options: Any) -> BlockResult:
+        """Pairwise steps that keep the sum of beta, on one working set, in place."""
+
+    @abstractmethod
+    def free_block(self, K: Array, grad: FloatArray, beta: FloatArray, box: Any, options: Any) -> BlockResult:
+        """Steps without the sum constraint (no intercept), on one working set, in place."""
+
+    # -- what they share -------------------------------------------------------------------------------------
+
+    def tile(
+        self,
+        program: Program,
+        A: Rows,
+        B: Rows,
+        out: Array | None = None,
+        lines: IntArray | None = None,
+        threads: int = 1,
+        then: Any = None,
+    ) -> Array:
+        """Kernel values of A's rows against B's, written to ``out[lines]`` (a new array by default).
+
+        ``then(start, stop)`` is called as soon as the columns start..stop are done, while they are in cache.
+        """
+        if out is None:
+            out = np.empty((A.n, B.n), dtype=B.dtype)
+        lines = np.arange(A.n) if lines is None else lines
+        if A.n == 0 or B.n == 0:
+            return out
+        code = (*program.arrays(), program.depth)
+        width = max(64, TILE_BYTES // (max(1, len(program.bases)) * A.n * B.dtype.itemsize))
+        threads = max(1, min(threads, A.n * B.n // VALUES_PER_THREAD))
+        edges = np.linspace(0, B.n, threads + 1).astype(int)
+
+        def strip(first: int, last: int) -> None:
+            buffer = np.empty(len(program.bases) * A.n * min(width, last - first), dtype=B.dtype)
+            for start in range(first, last, width):
+                stop = min(start + width, last)
+                right = B.slice(start, stop)
+                tiles = buffer[: len(program.bases) * A.n * (stop - start)]
+                tiles = tiles.reshape(len(program.bases), A.n, stop - start)
+                for number, base in enumerate(program.bases):
+                    self._base_tile(base, A.bases[number], right.bases[number], tiles[number])
+                self.run_program(code, tiles, A.scalars, right.scalars, out, lines, start)
+                if then is not None:
+                    then(start, stop)
+
+        ranges = [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        run_parallel([lambda r=r: strip(*r) for r in ranges], threads)  # type: ignore[misc]
+        return out
+
+    def product(self, program: Program, A: Rows, B: Rows, coef: FloatArray, threads: int = 1) -> FloatArray:
+        """K(A, B) @ coef in float64, (n,) or (n, k), in bounded memory."""
+        coef = np.asarray(coef, dtype=np.float64)
+        result = np.zeros((A.n, *coef.shape[1:]))
+        height = 256
+        work = max(1, min(threads, A.n * B.n // VALUES_PER_THREAD))
+
+        def strip(first: int, last: int) -> None:
+            for top in range(first, last, height):
+                end = min(top + height, last)
+                left = A.slice(top, end)
+                for start in range(0, B.n, 512):  # short sums in the tile's precision, long ones in float64
+                    stop = min(start + 512, B.n)
+                    values = self.tile(program, left, B.slice(start, stop))
+                    result[top:end] += values @ coef[start:stop].astype(values.dtype)
+
+        edges = np.linspace(0, A.n, work + 1).astype(int)
+        ranges = [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        run_parallel([lambda r=r: strip(*r) for r in ranges], work)  # type: ignore[misc]
+        return result
+
+    def _base_tile(self, base: Any, A: Any, B: Any, out: Array) -> None:
+        """Values of one base for every pair of rows, before the program."""
+        if base.kind == "precomputed":
+            out[...] = A.matrix[np.ix_(A.row, B.row)] if isinstance(B, Lookup) else A.matrix
+        elif base.kind == "function":
+            out[...] = base.function(A, B)
+        elif base.kind == "dot":
+            if isinstance(A, Csr):
+                A = A.matrix().toarray()
+            if isinstance(B, Csr):
+                self.sparse_dot(A, B, out)
+            else:
+                np.dot(A, B.T, out=out)
+        else:
+            self.distances(base.kind, A, B, out)

@@ -1,0 +1,184 @@
+"""The Gram matrix of the training rows as solvers see it: blocks, products, and a row cache of bounded size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin.backends._base import VALUES_PER_THREAD, Backend
+from maxmargin.backends._cache import RowCache
+from maxmargin.backends._rows import Rows, prepare
+from maxmargin.backends._threads import run_parallel
+from maxmargin.kernels import Kernel, Program
+from maxmargin.kernels._program import Op
+
+#: Kernel rows computed together.
+PIECE = 128
+#: Columns whose partial sums stay in the L1 cache during a gradient update.
+STRIP = 2048
+#: Largest error of an exponent, or relative error of a product, that float32 tiles may have.
+FLOAT32_ERROR = 1e-4
+
+
+class KernelGram:
+    """K[i, j] = k(x_i, x_j) on the rows ``index`` of ``X`` (all by default), computed on demand.
+
+    Parameters
+    ----------
+    cache_bytes : int
+        Hard bound on stored kernel values.
+    dtype : dtype or None
+        Precision of the tiles; None picks float32 where the data allow it.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        kernel: Kernel,
+        X: RowData,
+        *,
+        cache_bytes: int = 2**28,
+        threads: int = 1,
+        dtype: type | None = np.float64,
+    ):
+        self.backend, self.kernel, self.X = backend, kernel, X
+        self.cache_bytes, self.threads = cache_bytes, threads
+        self.program: Program = kernel.lower()
+        chosen = np.float64 if dtype is None else dtype
+        if dtype is None and float32_is_safe(self.program, X):
+            chosen = np.float32
+        self.rows: Rows = prepare(self.program, X, chosen)
+        self.index: IntArray | None = None
+        self.diagonal: FloatArray = kernel.diag(X)
+        self.entries = 0
+        self._cache: RowCache | None = None
+
+    @property
+    def n(self) -> int:
+        return self.rows.n
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.rows.dtype
+
+    def take(self, index: IntArray, threads: int = 1, cache_bytes: int | None = None) -> KernelGram:
+        """The Gram matrix of some of the rows; prepared data are shared, not prepared again."""
+        part = object.__new__(KernelGram)
+        part.__dict__.update(self.__dict__)
+        part.rows = self.rows.take(index)
+        part.index = index if self.index is None else self.index[index]
+        part.diagonal = self.diagonal[index]
+        part.threads, part.entries, part._cache = threads, 0, None
+        if cache_bytes is not None:
+            part.cache_bytes = cache_bytes
+        return part
+
+    def in_float64(self) -> KernelGram:
+        """The same matrix computed in float64 throughout."""
+        if self.dtype == np.float64:
+            return self
+        part = object.__new__(KernelGram)
+        part.__dict__.update(self.__dict__)
+        part.rows = self._float64_rows(None)
+        part._cache = None
+        return part
+
+    def block(self, index: IntArray) -> Array:
+        """(q, q) values among the rows ``index``, with an exact diagonal."""
+        rows = self.rows.take(index)
+        values = self.backend.tile(self.program, rows, rows, threads=self.threads)
+        np.fill_diagonal(values, self.diagonal[index])
+        self.entries += values.size
+        return values
+
+    def matrix(self) -> FloatArray:
+        """The whole matrix in float64."""
+        rows = self._float64_rows(None)
+        values = self.backend.tile(self.program, rows, rows, threads=self.threads)
+        np.fill_diagonal(values, self.diagonal)
+        self.entries += values.size
+        return values
+
+    def cross(self, lines: IntArray, columns: IntArray) -> FloatArray:
+        """K[lines, columns] in float64."""
+        A, B = self._float64_rows(lines), self._float64_rows(columns)
+        self.entries += A.n * B.n
+        return self.backend.tile(self.program, A, B, threads=self.threads)
+
+    def add_product(self, f: FloatArray, index: IntArray, delta: FloatArray) -> None:
+        """f += K[:, index] @ delta; kernel rows come from the cache or go there."""
+        if self._cache is None:
+            self._cache = RowCache(self.n, self.dtype, self.cache_bytes)
+        cache = self._cache
+        lines = cache.lines(index)
+        known = lines >= 0
+        if known.any():
+            self._accumulate(f, cache.values, lines[known], delta[known])
+        missing, weights = index[~known], delta[~known]
+        for first in range(0, len(missing), PIECE):
+            piece = missing[first : first + PIECE]
+            values, lines = cache.reserve(piece, keep=index)
+            part = weights[first : first + PIECE]
+            self._fill(values, lines, piece, f, part)
+
+    def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
+        """K[lines] @ beta afresh in float64 (all lines by default)."""
+        support = np.flatnonzero(beta)
+        lines = np.arange(self.n) if lines is None else lines
+        result = np.zeros(len(lines))
+        self.entries += len(lines) * len(support)
+        for first in range(0, len(lines), 4096):  # float32 input is never copied to float64 whole
+            A = self._float64_rows(lines[first : first + 4096])
+            for start in range(0, len(support), 4096):
+                part = support[start : start + 4096]
+                B = self._float64_rows(part)
+                values = self.backend.product(self.program, A, B, beta[part], threads=self.threads)
+                result[first : first + 4096] += values
+        return result
+
+    def _fill(self, values: Array, lines: IntArray, piece: IntArray, f: FloatArray, delta: FloatArray) -> None:
+        """Compute kernel rows into ``values[lines]`` and add them to f while they are in cache."""
+        self.entries += len(piece) * self.n
+
+        def add(start: int, stop: int) -> None:
+            self.backend.accumulate(f, values, lines, delta, start, stop)
+
+        A = self.rows.take(piece)
+        self.backend.tile(self.program, A, self.rows, out=values, lines=lines, threads=self.threads, then=add)
+
+    def _accumulate(self, f: FloatArray, values: Array, lines: IntArray, delta: FloatArray) -> None:
+        threads = max(1, min(self.threads, len(lines) * self.n // VALUES_PER_THREAD))
+        edges = np.linspace(0, self.n, threads + 1).astype(int)
+
+        def strip(first: int, last: int) -> None:
+            for start in range(first, last, STRIP):
+                self.backend.accumulate(f, values, lines, delta, start, min(start + STRIP, last))
+
+        ranges = [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        run_parallel([lambda r=r: strip(*r) for r in ranges], threads)  # type: ignore[misc]
+
+    def _float64_rows(self, lines: IntArray | None) -> Rows:
+        if self.dtype == np.float64:
+            return self.rows if lines is None else self.rows.take(lines)
+        rows = self.index if lines is None else lines if self.index is None else self.index[lines]
+        X = self.X if rows is None else self.X[rows]
+        return prepare(self.program, X, np.float64, like=self.rows, columns=rows)
+
+
+def float32_is_safe(program: Program, X: RowData) -> bool:
+    """Whether float32 tiles are accurate enough to search with: known from the program and the data's range."""
+    kinds = {base.kind for base in program.bases}
+    operations = {op for op, _ in program.operations}
+    plain = kinds <= {"dot", "l1"} and not any(base.views for base in program.bases)
+    if not plain or Op.SQRT in operations:  # a root turns rounding near 0 into 3e-4
+        return False
+    values = X.data if hasattr(X, "indptr") else X
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if not 1e-12 < largest < 1e12:
+        return False
+    if Op.EXP not in operations:
+        return True
+    probe = prepare(program, X[:: max(1, X.shape[0] // 2048)], np.float64)
+    norms = float(np.max(probe.scalars, initial=largest))
+    factors = [abs(a) for (op, _), (a, _) in zip(program.operations, program.constants, strict=True) if op == Op.AFFINE]
+    return max(factors, default=1.0) * norms * np.finfo(np.float32).eps * 2 <= FLOAT32_ERROR

@@ -1,0 +1,32 @@
+"""The fast back end: the same operations, compiled by Numba."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.backends._base import Backend, BlockResult
+from maxmargin.backends._numba import coordinate, program, smo, tiles
+
+
+class NumbaBackend(Backend):
+    """Hot loops compiled on first use and cached on disk."""
+
+    name = "numba"
+
+    def sparse_dot(self, A, B, out):
+        tiles.sparse_dot(np.ascontiguousarray(A), B.indptr, B.indices, B.data, out)
+
+    def distances(self, kind, A, B, out):
+        (tiles.l1_distances if kind == "l1" else tiles.chi2_distances)(A, B, out)
+
+    def run_program(self, code, tiles, left, right, out, lines, start):
+        program.run_program(*code, tiles, left, right, out, lines, start)
+
+    def accumulate(self, f, rows, lines, delta, start, stop):
+        tiles.accumulate(f, rows, lines, delta, start, stop)
+
+    def pair_block(self, K, grad, beta, box, options):
+        return BlockResult(*smo.pair_block(K, grad, beta, *box, *options))
+
+    def free_block(self, K, grad, beta, box, options):
+        return BlockResult(*coordinate.free_block(K, grad, beta, *box, *options))

@@ -1,0 +1,111 @@
+"""The inner solver without an intercept: single steps, and pairs where a budget couples the variables.
+
+Problem: min 1/2 b'Kb + p'b + eps|b|_1 over a box, restricted to a working set; with a budget, sum |b| is fixed or
+bounded. A move takes b_k away from zero (it *grows*) or towards zero (it *shrinks*); a budget that is
+spent allows growing only against shrinking.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba.smo import FLAT
+
+
+@jit
+def slopes(k, grad, beta, lower, upper, epsilon):
+    """(cost of growing, its direction, gain of shrinking, its direction) of variable k; inf where forbidden."""
+    grow, shrink = np.inf, -np.inf
+    grow_to, shrink_to = 1.0, 1.0
+    if beta[k] >= 0 and beta[k] < upper[k]:
+        grow = grad[k] + epsilon
+    if beta[k] <= 0 and beta[k] > lower[k] and -grad[k] + epsilon < grow:
+        grow, grow_to = -grad[k] + epsilon, -1.0
+    if beta[k] > 0:
+        shrink, shrink_to = grad[k] + epsilon, -1.0
+    elif beta[k] < 0:
+        shrink, shrink_to = -grad[k] + epsilon, 1.0
+    return grow, grow_to, shrink, shrink_to
+
+
+@jit
+def select(grad, beta, lower, upper, diagonal, epsilon, weighted):
+    """Best growing and best shrinking variable; ``weighted`` ranks by gain, slope^2 / K_kk, else by slope."""
+    i, j, low, high, best_i, best_j = -1, -1, np.inf, -np.inf, -np.inf, -np.inf
+    for k in range(grad.size):
+        grow, _, shrink, _ = slopes(k, grad, beta, lower, upper, epsilon)
+        low, high = min(low, grow), max(high, shrink)
+        scale = max(diagonal[k], 1e-300)
+        rank_i = grow * grow / scale if weighted and grow < 0 else -grow
+        rank_j = shrink * shrink / scale if weighted and shrink > 0 else shrink
+        if rank_i > best_i and (grow < 0 or not weighted):
+            i, best_i = k, rank_i
+        if rank_j > best_j and (shrink > 0 or not weighted):
+            j, best_j = k, rank_j
+    return i, j, low, high, best_i, best_j
+
+
+@jit
+def step_one(k, towards, wanted, beta, lower, upper):
+    """Move b_k by ``wanted`` >= 0 in direction ``towards``, at most to its bound or to 0; the new value."""
+    if towards > 0:
+        limit = 0.0 if beta[k] < 0 else upper[k]
+        return limit if wanted >= limit - beta[k] else beta[k] + wanted
+    limit = 0.0 if beta[k] > 0 else lower[k]
+    return limit if wanted >= beta[k] - limit else beta[k] - wanted
+
+
+@jit
+def room(k, towards, beta, lower, upper):
+    """How far b_k may go in direction ``towards``."""
+    if towards > 0:
+        return -beta[k] if beta[k] < 0 else upper[k] - beta[k]
+    return beta[k] if beta[k] > 0 else beta[k] - lower[k]
+
+
+@jit
+def shift(K, grad, beta, k, value):
+    """Set b_k and update the gradient."""
+    delta = value - beta[k]
+    beta[k] = value
+    for c in range(grad.size):
+        grad[c] += delta * K[k, c]
+
+
+@jit
+def free_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, max_steps):
+    """Solve the working set in place; (steps, violation left, budget left)."""
+    steps, violation = 0, np.inf
+    while True:
+        i, j, low, high, best_i, best_j = select(grad, beta, lower, upper, diagonal, epsilon, not two_sided)
+        alone_i = not two_sided or slack > 0  # growing alone spends budget
+        alone_j = not two_sided or may_shrink  # shrinking alone needs a budget that need not be spent
+        violation = high - low if two_sided else 0.0
+        violation = max(violation, -low if alone_i else 0.0, high if alone_j else 0.0)
+        if not violation > tol or steps >= max_steps:
+            break
+        steps += 1
+        paired = two_sided and i >= 0 and j >= 0 and i != j and high - low > max(-low * alone_i, high * alone_j)
+        if paired:  # trade: i grows by what j shrinks
+            _, to_i, _, _ = slopes(i, grad, beta, lower, upper, epsilon)
+            _, _, _, to_j = slopes(j, grad, beta, lower, upper, epsilon)
+            curvature = diagonal[i] + diagonal[j] + 2.0 * to_i * to_j * K[i, j]
+            curvature = max(curvature, FLAT * (diagonal[i] + diagonal[j]))
+            wanted = (high - low) / curvature if curvature > 0 else np.inf
+            wanted = min(wanted, room(i, to_i, beta, lower, upper), room(j, to_j, beta, lower, upper))
+            shift(K, grad, beta, i, step_one(i, to_i, wanted, beta, lower, upper))
+            shift(K, grad, beta, j, step_one(j, to_j, wanted, beta, lower, upper))
+            continue
+        grows = alone_i and i >= 0 and low < 0 and (best_i >= best_j or not alone_j or j < 0 or high <= 0)
+        k = i if grows else j
+        grow, to_grow, shrink, to_shrink = slopes(k, grad, beta, lower, upper, epsilon)
+        slope, towards = (-grow, to_grow) if grows else (shrink, to_shrink)
+        wanted = slope / diagonal[k] if diagonal[k] > 0 else np.inf
+        if grows:
+            wanted = min(wanted, slack)
+        before = abs(beta[k])
+        shift(K, grad, beta, k, step_one(k, towards, wanted, beta, lower, upper))
+        if two_sided and may_shrink:
+            slack += before - abs(beta[k])
+    return steps, max(violation, 0.0), slack

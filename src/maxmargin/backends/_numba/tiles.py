@@ -1,0 +1,74 @@
+"""Compiled base tiles (sparse products, 1-norm and chi-squared distances) and the gradient update."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.backends._numba._jit import jit
+
+#: Rows of the dense side handled together: one cache line of float32 per feature.
+PANEL = 16
+#: Terms summed in the tile's precision before they are added to a float64 total.
+SHORT_SUM = 256
+
+
+@jit
+def sparse_dot(A, indptr, indices, data, out):
+    """out[r, c] = A[r] . B[c], B in CSR: A is turned into panels so that one non-zero serves PANEL rows."""
+    m, d = A.shape
+    panel = np.zeros((d, PANEL), A.dtype)
+    total = np.empty(PANEL, A.dtype)
+    for first in range(0, m, PANEL):
+        height = min(PANEL, m - first)
+        for k in range(d):
+            for r in range(height):
+                panel[k, r] = A[first + r, k]
+        for c in range(out.shape[1]):
+            total[:] = 0
+            for position in range(indptr[c], indptr[c + 1]):
+                value, column = data[position], indices[position]
+                for r in range(PANEL):
+                    total[r] += value * panel[column, r]
+            for r in range(height):
+                out[first + r, c] = total[r]
+
+
+@jit
+def l1_distances(A, B, out):
+    """out[r, c] = sum_k |A[r, k] - B[c, k]|."""
+    for r in range(A.shape[0]):
+        for c in range(B.shape[0]):
+            total = A.dtype.type(0.0)
+            for k in range(A.shape[1]):
+                total += abs(A[r, k] - B[c, k])
+            out[r, c] = total
+
+
+@jit
+def chi2_distances(A, B, out):
+    """out[r, c] = sum_k (A[r, k] - B[c, k])^2 / (A[r, k] + B[c, k]), 0 / 0 counted as 0."""
+    zero = A.dtype.type(0.0)
+    for r in range(A.shape[0]):
+        for c in range(B.shape[0]):
+            total = zero
+            for k in range(A.shape[1]):
+                both = A[r, k] + B[c, k]
+                difference = A[r, k] - B[c, k]
+                total += difference * difference / both if both != zero else zero
+            out[r, c] = total
+
+
+@jit
+def accumulate(f, rows, lines, delta, start, stop):
+    """f[start:stop] += delta @ rows[lines, start:stop]: short sums in the rows' precision, long ones in float64."""
+    width = stop - start
+    short = np.empty(width, rows.dtype)
+    for first in range(0, lines.size, SHORT_SUM):
+        short[:] = 0
+        for r in range(first, min(first + SHORT_SUM, lines.size)):
+            factor = rows.dtype.type(delta[r])
+            row = rows[lines[r], start:stop]
+            for c in range(width):
+                short[c] += factor * row[c]
+        for c in range(width):
+            f[start + c] += short[c]

@@ -1,0 +1,63 @@
+"""The reference back end: the same operations in plain NumPy, written to be read."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
+
+from maxmargin.backends._base import Backend, BlockResult
+from maxmargin.backends._numpy import blocks
+from maxmargin.kernels._program import Op
+
+
+class NumpyBackend(Backend):
+    """Slow, simple, and what the compiled back end is compared with."""
+
+    name = "numpy"
+
+    def sparse_dot(self, A, B, out):
+        out[...] = (B.matrix() @ A.T).T
+
+    def distances(self, kind, A, B, out):
+        out[...] = manhattan_distances(A, B) if kind == "l1" else -additive_chi2_kernel(A, B)
+
+    def run_program(self, code, tiles, left, right, out, lines, start):
+        operations, constants, _ = code
+        stack: list[np.ndarray] = []
+        for (op, operand), (a, b) in zip(operations, constants, strict=True):
+            if op == Op.LOAD:
+                stack.append(tiles[operand])
+            elif op == Op.CONSTANT:
+                stack.append(np.full(tiles.shape[1:], a, dtype=tiles.dtype))
+            elif op == Op.ADD:
+                stack[-2:] = [stack[-2] + stack[-1]]
+            elif op == Op.MULTIPLY:
+                stack[-2:] = [stack[-2] * stack[-1]]
+            elif op == Op.DISTANCE:
+                stack[-1] = np.maximum(left[operand][:, None] + right[operand] - 2 * stack[-1], 0)
+            elif op == Op.SCALE:
+                stack[-1] = left[operand][:, None] * stack[-1] * right[operand]
+            else:
+                stack[-1] = _elementwise(op, stack[-1], a, b)
+        out[lines, start : start + tiles.shape[2]] = stack[0]
+
+    def accumulate(self, f, rows, lines, delta, start, stop):
+        f[start:stop] += delta @ rows[lines, start:stop]
+
+    def pair_block(self, K, grad, beta, box, options):
+        return BlockResult(*blocks.pair_block(K, grad, beta, box, options))
+
+    def free_block(self, K, grad, beta, box, options):
+        return BlockResult(*blocks.free_block(K, grad, beta, box, options))
+
+
+def _elementwise(op: int, v: np.ndarray, a: float, b: float) -> np.ndarray:
+    if op == Op.AFFINE:
+        return v.dtype.type(a) * v + v.dtype.type(b)
+    if op == Op.EXP:
+        return np.exp(v)
+    if op == Op.TANH:
+        return np.tanh(v)
+    if op == Op.SQRT:
+        return np.sqrt(v)
+    return v ** v.dtype.type(a)

@@ -1,0 +1,161 @@
+"""Rows: the data as a back end wants them for one kernel program. Sparse and dense meet here and in the tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
+
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin.kernels import Program
+
+#: Above this share of non-zeros a dense product beats the sparse one (measured: about 8 to 1 per entry).
+DENSE_ABOVE = 0.12
+#: Sparse rows are made dense only while that takes at most this many bytes.
+DENSE_BYTES = 2**29
+
+
+class Csr(NamedTuple):
+    """A CSR matrix or a slice of one (``indptr`` keeps the offsets of the whole)."""
+
+    indptr: IntArray
+    indices: IntArray
+    data: FloatArray
+    d: int
+
+    def matrix(self) -> sp.csr_array:
+        """As SciPy sees it."""
+        first, last = self.indptr[0], self.indptr[-1]
+        shape = (len(self.indptr) - 1, self.d)
+        return sp.csr_array((self.data[first:last], self.indices[first:last], self.indptr - first), shape=shape)
+
+
+class Lookup(NamedTuple):
+    """Precomputed values: this row is line ``row`` of ``matrix``, and column ``row`` when on the other side."""
+
+    matrix: Array
+    row: IntArray
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Prepared rows: one entry of ``bases`` per base of the program, ``scalars`` (n_scalars, n)."""
+
+    bases: tuple[Any, ...]
+    scalars: FloatArray
+    centers: tuple[FloatArray | None, ...]
+
+    @property
+    def n(self) -> int:
+        return int(self.scalars.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.scalars.dtype
+
+    def take(self, index: IntArray) -> Rows:
+        """The rows ``index``, copied."""
+        bases = tuple(_take(base, index) for base in self.bases)
+        return Rows(bases, np.ascontiguousarray(self.scalars[:, index]), self.centers)
+
+    def slice(self, start: int, stop: int) -> Rows:
+        """Rows start..stop without a copy of the data."""
+        bases = tuple(_slice(base, start, stop) for base in self.bases)
+        return Rows(bases, np.ascontiguousarray(self.scalars[:, start:stop]), self.centers)
+
+
+def prepare(
+    program: Program, X: RowData, dtype: Any, like: Rows | None = None, columns: IntArray | None = None
+) -> Rows:
+    """Rows of ``X`` for ``program``, in ``dtype``; ``like`` are the rows they will meet (same centres).
+
+    For precomputed kernels ``columns`` says which training row each row of ``X`` is.
+    """
+    bases: list[Any] = []
+    centers: list[FloatArray | None] = []
+    for number, base in enumerate(program.bases):
+        if base.kind == "precomputed":
+            bases.append(Lookup(X, np.arange(X.shape[0]) if columns is None else columns))
+            centers.append(None)
+            continue
+        viewed = base.view(X)
+        if base.kind == "function":
+            bases.append(viewed)
+            centers.append(None)
+            continue
+        center = like.centers[number] if like is not None else _center(program, number, viewed)
+        bases.append(_numbers(viewed, dtype, center, dense=base.kind != "dot"))
+        centers.append(center)
+    scalars = [_scalar(scalar, X, bases) for scalar in program.scalars]
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    table = np.array(scalars, dtype=np.float64).reshape(len(scalars), n)
+    if not np.isfinite(table).all():
+        raise ValueError(
+            "the squares of some values overflow, so the kernel is not finite; "
+            "scale the features, for example with sklearn.preprocessing.StandardScaler"
+        )
+    return Rows(tuple(bases), table.astype(dtype), tuple(centers))
+
+
+def _center(program: Program, number: int, X: RowData) -> FloatArray | None:
+    """Mean row, where only distances matter: small norms keep ||x||^2 + ||z||^2 - 2 x.z accurate."""
+    if program.shift_invariant(number) and not _stays_sparse(X):
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        return mean if np.isfinite(mean).all() else None
+    return None
+
+
+def _stays_sparse(X: RowData) -> bool:
+    if not sp.issparse(X):
+        return False
+    cells = X.shape[0] * X.shape[1]
+    return X.nnz < DENSE_ABOVE * cells or 4 * cells > DENSE_BYTES
+
+
+def _numbers(X: RowData, dtype: Any, center: FloatArray | None, dense: bool) -> Array | Csr:
+    if sp.issparse(X) and not dense and center is None and _stays_sparse(X):
+        csr = X.tocsr()
+        return Csr(csr.indptr.astype(np.int64), csr.indices, csr.data.astype(dtype, copy=False), csr.shape[1])
+    array = X.toarray() if sp.issparse(X) else np.asarray(X)
+    if center is None:
+        return np.ascontiguousarray(array, dtype=dtype)
+    out = np.empty(array.shape, dtype=dtype)
+    return np.subtract(array, center, out=out, casting="same_kind")
+
+
+def _scalar(scalar: Any, X: RowData, bases: list[Any]) -> FloatArray:
+    if scalar.kind == "function":
+        for view in scalar.views:
+            X = view(X)
+        return np.asarray(scalar.function(X), dtype=np.float64)
+    data = bases[scalar.base]
+    if isinstance(data, Csr):
+        square = row_norms(data.matrix().astype(np.float64), squared=True)
+    else:
+        square = np.einsum("ij,ij->i", data, data, dtype=np.float64)
+    if scalar.kind == "sq_norm":
+        return square
+    norms = np.sqrt(square)
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+def _take(base: Any, index: IntArray) -> Any:
+    if isinstance(base, Csr):
+        taken = base.matrix()[index]
+        return Csr(taken.indptr.astype(np.int64), taken.indices, taken.data, base.d)
+    if isinstance(base, Lookup):
+        return Lookup(base.matrix, base.row[index])
+    if isinstance(base, list):
+        return [base[i] for i in index]
+    return base[index]
+
+
+def _slice(base: Any, start: int, stop: int) -> Any:
+    if isinstance(base, Csr):
+        return base._replace(indptr=base.indptr[start : stop + 1])
+    if isinstance(base, Lookup):
+        return Lookup(base.matrix, base.row[start:stop])
+    return base[start:stop]

@@ -1,0 +1,80 @@
+"""Who runs: how many threads a fit may use, one pool for them, and BLAS held to one thread meanwhile.
+
+Compiled loops release the GIL, so plain Python threads drive them: no OpenMP pool that a fork would break, and no
+second pool beside BLAS's. Inside worker processes and worker threads (joblib, GridSearchCV) a fit keeps to one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+
+from joblib import cpu_count
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+_pool: ThreadPoolExecutor | None = None
+_lock = threading.Lock()
+
+
+def effective_threads(n_jobs: int | None = None) -> int:
+    """Threads for one fit: ``n_jobs`` as joblib reads it, or every core that nobody else is using."""
+    if n_jobs is not None:
+        return max(1, n_jobs if n_jobs > 0 else cpu_count() + 1 + n_jobs)
+    in_worker = multiprocessing.current_process().daemon or threading.current_thread() is not threading.main_thread()
+    return 1 if in_worker else max(1, min(cpu_count(), _openmp_effective_n_threads()))
+
+
+def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:
+    """Run the tasks, the last one in this thread; the first exception is raised when all have ended."""
+    if threads <= 1 or len(tasks) <= 1:
+        for task in tasks:
+            task()
+        return
+    futures = [_executor(threads).submit(task) for task in tasks[:-1]]
+    try:
+        tasks[-1]()
+    finally:
+        errors = [future.exception() for future in futures]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """BLAS on one thread inside this block: our own threads call it side by side."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _controller():
+    """Looking the loaded libraries up costs a millisecond, so it is done once."""
+    import numpy.linalg  # noqa: F401  # loads NumPy's BLAS
+    import scipy.linalg  # noqa: F401  # and SciPy's
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _executor(threads: int) -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None or _pool._max_workers < threads:
+            _pool = ThreadPoolExecutor(max_workers=max(threads, 2), thread_name_prefix="maxmargin")
+        return _pool
+
+
+def _after_fork() -> None:
+    """A forked child inherits the pool object without its threads: start anew."""
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

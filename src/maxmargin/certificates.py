@@ -1,0 +1,233 @@
+"""Certificates: how far from optimal a model can be at most, computed from the data in float64.
+
+The judge shares no code with the accused: this module knows kernels (their NumPy meaning) and problems (their
+objectives), and imports neither solvers nor back ends. For a feasible dual point the gap primal - dual bounds the
+distance to the optimum; it is computed as a sum of non-negative Fenchel-Young terms, one per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._foreign import Delivered, delivered_tasks
+from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin.kernels import Kernel, Precomputed, check_mercer
+from maxmargin.problems import FEASIBILITY_TOL, HardMarginProblem, Problem, relative
+
+#: Kernels not known to be PSD are checked by an eigendecomposition up to this many rows.
+PSD_CHECK_ROWS = 1000
+#: Kernel values per block while scores are recomputed.
+BLOCK_VALUES = 2**21
+#: Rows drawn at random to measure the solver's error when not every score is recomputed, and the safety factor.
+SAMPLE, SAFETY = 256, 3.0
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof of (near) optimality of one two-class, regression or one-class problem.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Objective values of the model as delivered, with its own intercept. The optimum lies between them.
+    gap, relative_gap : float
+        Their difference, and the same over max(|primal|, |dual|).
+    kkt : float
+        Worst violation of the optimality conditions, in margin units: what ``tol`` bounds.
+    feasible : bool
+        The dual point satisfies its constraints.
+    holds : bool
+        The gap is a proof: feasible, finite, kernel known or checked to be positive semi-definite. It does not
+        mean small.
+    method : str
+        'recomputed': every score was computed afresh from the data. 'bounded': the solver's scores were used,
+        the free support vectors and a random sample of rows recomputed, and ``error_bound`` added.
+    reason : str
+        Why ``holds`` is False; empty otherwise.
+    error_bound : float
+        Bound on the error of the scores that were not recomputed.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    kkt: float
+    feasible: bool
+    holds: bool
+    method: str = "recomputed"
+    reason: str = ""
+    error_bound: float = 0.0
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.holds else f"does not hold ({self.reason})"
+        return (
+            f"certificate {verdict}: primal {self.primal:.9g}, dual {self.dual:.9g}, "
+            f"relative gap {self.relative_gap:.2e}, KKT violation {self.kkt:.2e} ({self.method})"
+        )
+
+
+class Definiteness(NamedTuple):
+    """Whether a kernel matrix is positive semi-definite, and if that is not known or not so, why."""
+
+    psd: bool
+    reason: str = ""
+
+
+def certify(
+    model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None
+) -> Certificate | None:
+    """Certify a fitted model against its training data; the worst certificate over its binary tasks.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        maxmargin's, scikit-learn's or scikit-learn-intelex's SVC, NuSVC, SVR, NuSVR, OneClassSVM; SVDD.
+    X, y, sample_weight
+        Exactly the training data, in the same order.
+    C : float, optional
+        Cost, for models that do not store theirs.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> from maxmargin import certify
+    >>> X, y = load_iris(return_X_y=True)
+    >>> certificate = certify(SVC(), X, y)  # not fitted
+    Traceback (most recent call last):
+    ...
+    sklearn.exceptions.NotFittedError: This SVC instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator.
+    >>> certificate = certify(SVC().fit(X, y), X, y)
+    >>> certificate.holds, bool(certificate.relative_gap < 1e-3)
+    (True, True)
+    """
+    return worst(certify_tasks(model, X, y, sample_weight, C))
+
+
+def certify_tasks(
+    model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None
+) -> list[Certificate]:
+    """One certificate per binary task (pair of classes), in the order of ``intercept_``."""
+    kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, C)
+    definite = definiteness(kernel, X, np.unique(np.concatenate([task.rows for task in tasks])))
+    scores = recomputed_scores(kernel, X, tasks)
+    return [judge(task, f, definite) for task, f in zip(tasks, scores, strict=True)]
+
+
+def worst(certificates: Sequence[Certificate]) -> Certificate:
+    """The certificate that promises least: one that does not hold, else the largest relative gap."""
+    return max(certificates, key=lambda c: (not c.holds, c.relative_gap, c.kkt))
+
+
+def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatArray | None = None) -> Certificate:
+    """Certificate of one task from its scores ``f`` (without intercept), which may be off by ``errors`` per row."""
+    problem: Problem = task.problem
+    judged = problem.judged(task.dual_coef, f, task.intercept)
+    terms, error = judged.terms, 0.0
+    if errors is not None and errors.any():
+        error = float(errors.max())
+        # each term is convex in its score, so its largest value is at an end of the interval
+        shifted = [problem.judged(task.dual_coef, f + s * errors, task.intercept).terms for s in (-1.0, 1.0)]
+        terms = np.maximum(terms, np.maximum(*shifted))
+    gap = float(np.maximum(terms, 0.0).sum())
+    kkt = problem.qp.violation(judged.beta, judged.f + problem.qp.linear) + 2 * error
+    feasible = problem.qp.infeasibility(judged.beta) <= FEASIBILITY_TOL
+    finite = bool(np.isfinite([judged.primal, judged.dual, gap]).all())
+    reason = "" if feasible else "the dual point is not feasible"
+    reason = reason or definite.reason
+    if not finite:
+        reason = "no finite primal value: some row is on the wrong side" if np.isinf(judged.primal) else "not finite"
+    return Certificate(
+        primal=judged.primal,
+        dual=judged.dual,
+        gap=gap,
+        relative_gap=relative(gap, judged.primal, judged.dual),
+        kkt=float(kkt),
+        feasible=feasible,
+        holds=feasible and finite and definite.psd,
+        method="recomputed" if errors is None else "bounded",
+        reason=reason,
+        error_bound=error,
+    )
+
+
+def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
+    """PSD by construction, or by an eigendecomposition where that is affordable, or unknown."""
+    if kernel.is_psd:
+        return Definiteness(True)
+    if len(rows) > PSD_CHECK_ROWS:
+        return Definiteness(False, f"not known to be PSD ({len(rows)} rows are too many to check)")
+    K = X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else kernel(take(X, rows))
+    check = check_mercer(K)
+    if check.psd:
+        return Definiteness(True)
+    return Definiteness(False, f"the kernel is not PSD: smallest eigenvalue {check.smallest_eigenvalue:.3g}")
+
+
+def recomputed_scores(kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) -> list[FloatArray]:
+    """f = K dual_coef of every task on its own rows, from the data in float64; kernel values are shared."""
+    rows = np.unique(np.concatenate([task.rows for task in tasks]))
+    support = np.unique(np.concatenate([task.rows[task.dual_coef != 0] for task in tasks]))
+    coef = np.zeros((len(support), len(tasks)))
+    for number, task in enumerate(tasks):
+        own = task.dual_coef != 0
+        coef[np.searchsorted(support, task.rows[own]), number] = task.dual_coef[own]
+    scores = scores_at(kernel, X, rows, support, coef)
+    return [scores[np.searchsorted(rows, task.rows), number] for number, task in enumerate(tasks)]
+
+
+def scores_at(kernel: Kernel, X: RowData, rows: IntArray, support: IntArray, coef: FloatArray) -> FloatArray:
+    """K[rows, support] @ coef by blocks of rows, so that memory stays bounded."""
+    scores = np.zeros((len(rows), *coef.shape[1:]))
+    if len(support) == 0:
+        return scores
+    right = None if isinstance(kernel, Precomputed) else take(X, support)
+    height = max(1, BLOCK_VALUES // len(support))
+    for first in range(0, len(rows), height):
+        block = rows[first : first + height]
+        K = X[np.ix_(block, support)] if right is None else kernel(take(X, block), right)
+        scores[first : first + height] = np.asarray(K, dtype=np.float64) @ coef
+    return scores
+
+
+def bounded_scores(
+    kernel: Kernel, X: RowData, task: Delivered, f: FloatArray, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Scores and error bounds of one task, from the solver's scores ``f``.
+
+    The free support vectors and a random sample are recomputed (error 0); the others are taken to be off by at
+    most SAFETY times the largest error seen on the sample.
+    """
+    problem, n = task.problem, len(task.rows)
+    beta = problem.recovered(task.dual_coef, f, task.intercept)[0]
+    free = np.flatnonzero((beta > problem.qp.lower) & (beta < problem.qp.upper) & (beta != 0))
+    sample = np.random.default_rng(seed).choice(n, size=min(SAMPLE, n), replace=False)
+    support = np.flatnonzero(task.dual_coef)
+    exact = np.union1d(free, sample)
+    values = scores_at(kernel, X, task.rows[exact], task.rows[support], task.dual_coef[support])
+    seen = float(np.abs(values - f[exact])[np.isin(exact, sample)].max(initial=0.0))
+    scores, errors = f.copy(), np.full(n, SAFETY * seen)
+    scores[exact], errors[exact] = values, 0.0
+    return scores, errors
+
+
+def take(X: RowData, rows: IntArray) -> RowData:
+    """Rows of an array, a sparse matrix or a sequence."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X[rows]
+    return [X[i] for i in rows]
+
+
+def must_recompute(problem: Problem) -> bool:
+    """The hard margin's certificate depends on the smallest margin of all: no row may be estimated."""
+    return isinstance(problem, HardMarginProblem)

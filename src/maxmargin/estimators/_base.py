@@ -1,0 +1,287 @@
+"""The kernel machine: what SVC, NuSVC, SVR, NuSVR, OneClassSVM and SVDD have in common.
+
+``fit`` validates, builds the problems, has them solved and certified, and only then publishes attributes: an error
+on the way leaves the estimator as it was.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin._validation import kept_rows, resolve_gamma
+from maxmargin.backends import effective_threads, get_backend, prepare, single_threaded_blas
+from maxmargin.certificates import worst
+from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
+from maxmargin.kernels import Kernel, Linear, Precomputed, resolve_kernel, takes_any_rows
+from maxmargin.problems import Problem
+from maxmargin.solvers import NAMES
+
+#: Rows predicted together: memory stays bounded however many are asked for.
+PREDICT_ROWS = 4096
+
+
+class Training(NamedTuple):
+    """Validated input of ``fit``: everything of X, and which rows count."""
+
+    X: RowData
+    y: Any
+    weight: FloatArray  # of the kept rows
+    kept: IntArray
+    n: int
+
+
+def leaves_no_trace(fit: Any) -> Any:
+    """Decorator of ``fit``: after an error the estimator is what it was before."""
+
+    @wraps(fit)
+    def guarded(self, *args, **kwargs):
+        before = dict(self.__dict__)
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            internal = {k: v for k, v in self.__dict__.items() if k.startswith(("_skl_", "_callback", "_parent_"))}
+            self.__dict__.clear()
+            self.__dict__.update({**before, **internal})
+            raise
+
+    return guarded
+
+
+class KernelMachine(CallbackSupportMixin, BaseEstimator):
+    """Base of the kernel machines; subclasses say what their problem is and how it is published."""
+
+    _parameter_constraints: dict = {
+        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "cache_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "solver": [StrOptions(set(NAMES))],
+        "gap_tol": [Interval(Real, 0.0, None, closed="neither"), None],
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
+        "certify": [StrOptions({"auto", "full"}), Options(bool, {False})],
+        "device": [StrOptions({"auto", "cpu"})],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+    }
+
+    def _store(self, parameters: dict[str, Any]) -> None:
+        """Keep the constructor's arguments as they are (``parameters`` are its locals)."""
+        for name in self._get_param_names():
+            setattr(self, name, parameters[name])
+
+    # -- what a machine must say ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _problems(self, data: Training, kernel: Kernel) -> list[tuple[IntArray, Problem]]:
+        """(rows of X, problem) of every task; may raise on targets that make no sense."""
+
+    @abstractmethod
+    def _publish(self, data: Training, outcomes: list[Outcome]) -> None:
+        """Set the fitted attributes that scikit-learn's machine has."""
+
+    def _validate_targets(self, y: Any) -> Any:
+        """Targets as the machine wants them."""
+        return column_or_1d(y, warn=True).astype(np.float64, copy=False)
+
+    # -- fit --------------------------------------------------------------------------------------------------
+
+    @with_callbacks
+    @leaves_no_trace
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the machine to the training data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Training rows; the Gram matrix for ``kernel='precomputed'``; any sequence for a callable kernel.
+        y : array-like of shape (n_samples,)
+            Class labels or real targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row: 2 is the row twice; rows of weight 0 or less are left out.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
+        data = self._validate(X, y, sample_weight)
+        kernel = self._resolve_kernel(data)
+        problems = self._problems(data, kernel)
+        starts = self._warm_starts(data, problems)
+        tasks = [Task(rows, problem, start) for (rows, problem), start in zip(problems, starts, strict=True)]
+        outcomes = run_tasks(self, kernel, data.X, data.y, tasks)
+        seed = check_random_state(getattr(self, "random_state", 0) or 0).randint(2**31 - 1)
+        certificates = certify_outcomes(self.certify, kernel, data.X, outcomes, seed)
+        self._forget()
+        self.kernel_ = kernel
+        self.history_ = history(outcomes)
+        if certificates is not None:
+            self.certificates_, self.certificate_ = certificates, worst(certificates)
+        self.fit_status_ = int(any(not outcome.solution.status.reached for outcome in outcomes))
+        self.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n,)
+        self._publish(data, outcomes)
+        return self
+
+    def _validate(self, X, y, sample_weight) -> Training:
+        if sp.issparse(X) and self._precomputed:
+            raise TypeError("Sparse precomputed kernels are not supported; pass a dense square array.")
+        if takes_any_rows(self.kernel) and not hasattr(X, "dtype"):
+            X = list(X)
+            n = len(X)
+            self.__dict__.pop("n_features_in_", None)
+        else:
+            X = validate_data(
+                self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation"
+            )
+            n = X.shape[0]
+        if self._precomputed:
+            _check_gram(X)
+        target = None if y is None else self._validate_targets(_check_target(y, n))
+        weight, kept = kept_rows(sample_weight, X, n)
+        return Training(X, target, weight[kept], kept, n)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+
+    def _resolve_kernel(self, data: Training) -> Kernel:
+        if self._precomputed or (takes_any_rows(self.kernel)):
+            return resolve_kernel(self.kernel)
+        X = data.X if len(data.kept) == data.n else data.X[data.kept]
+        gamma = resolve_gamma(self.gamma, X, data.weight)
+        return resolve_kernel(self.kernel, gamma, self.degree, self.coef0)
+
+    def _warm_starts(self, data: Training, problems: list[tuple[IntArray, Problem]]) -> list[FloatArray | None]:
+        """Where each task starts: at the fitted model's coefficients, made feasible, or from scratch."""
+        if not self.warm_start or not hasattr(self, "support_") or self.shape_fit_ != getattr(data.X, "shape", (data.n,)):
+            return [None] * len(problems)
+        coefs = self._fitted_coefs(data, problems)
+        starts: list[FloatArray | None] = []
+        for (_, problem), coef in zip(problems, coefs, strict=True):
+            starts.append(None if coef is None else problem.qp.nearby(problem.recovered(coef, coef, 0.0)[0]))
+        return starts
+
+    def _fitted_coefs(self, data: Training, problems: list[tuple[IntArray, Problem]]) -> list[FloatArray | None]:
+        """Published coefficients of the last fit on the rows of every task."""
+        table = np.zeros(data.n)
+        table[self.support_] = _dense(self.dual_coef_).ravel()
+        return [table[rows] for rows, _ in problems]
+
+    def _forget(self) -> None:
+        """Drop what the last fit published, so that no attribute outlives its model."""
+        for name in [k for k in self.__dict__ if k.endswith("_") and k not in ("n_features_in_", "feature_names_in_")]:
+            del self.__dict__[name]
+        self.__dict__.pop("_support_rows", None)
+
+    def _publish_support(self, data: Training, support: IntArray, dual_coef: FloatArray) -> None:
+        """support_, support_vectors_ and dual_coef_, sparse where X was."""
+        self.support_ = support.astype(np.int32)
+        if self._precomputed:
+            self.support_vectors_ = np.empty((0, 0))
+        else:
+            X = data.X
+            self.support_vectors_ = [X[i] for i in support] if isinstance(X, list) else X[support]
+        self.dual_coef_ = sp.csr_array(dual_coef) if sp.issparse(data.X) else dual_coef
+
+    # -- prediction -------------------------------------------------------------------------------------------
+
+    def _scores(self, X, coef: FloatArray) -> FloatArray:
+        """sum_i coef_i k(x_i, x) for every row of X, in bounded memory."""
+        check_is_fitted(self)
+        X = self._validate_for_predict(X)
+        program, backend = self.kernel_.lower(), get_backend()
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        result = np.zeros((n, *coef.shape[1:]))
+        threads = effective_threads(self.n_jobs)
+        with single_threaded_blas():
+            support = self._prepared_support(program)
+            for first in range(0, n, PREDICT_ROWS):
+                rows = prepare(program, X[first : first + PREDICT_ROWS], np.float64, like=support)
+                result[first : first + PREDICT_ROWS] = backend.product(program, rows, support, coef, threads)
+        return result
+
+    def _prepared_support(self, program):
+        """Support vectors as the back end wants them, kept between calls."""
+        if not hasattr(self, "_support_rows"):
+            if self._precomputed:
+                empty = np.empty((len(self.support_), 0))
+                self._support_rows = prepare(program, empty, np.float64, columns=np.asarray(self.support_, dtype=np.intp))
+            else:
+                self._support_rows = prepare(program, self.support_vectors_, np.float64)
+        return self._support_rows
+
+    def _validate_for_predict(self, X) -> RowData:
+        if takes_any_rows(self.kernel) and not hasattr(X, "dtype"):
+            return list(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
+        if self._precomputed and X.shape[1] != self.shape_fit_[0]:
+            raise ValueError(
+                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
+                "the number of samples at training time"
+            )
+        return X
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, for the linear kernel only."""
+        check_is_fitted(self)
+        if not isinstance(self.kernel_, Linear):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        coef = self._linear_weights()
+        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    def _linear_weights(self) -> Array:
+        return self.dual_coef_ @ self.support_vectors_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        state.pop("_support_rows", None)
+        return state
+
+
+def _check_target(y: Any, n: int) -> Any:
+    y = column_or_1d(y, warn=True)
+    if len(y) != n:
+        raise ValueError(f"X and y have incompatible shapes: X has {n} samples, but y has {len(y)}.")
+    return y
+
+
+def _check_gram(K: Array) -> None:
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix.")
+    if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max(initial=0.0))):
+        raise ValueError(
+            "Precomputed matrix must be symmetric; the largest difference from its transpose is "
+            f"{float(np.abs(K - K.T).max()):.3g}. Use (K + K.T) / 2 if that is rounding."
+        )
+
+
+def _dense(values: Any) -> Any:
+    return values.toarray() if sp.issparse(values) else np.asarray(values)

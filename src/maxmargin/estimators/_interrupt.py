@@ -1,0 +1,37 @@
+"""Ctrl-C during a fit: the first one ends the fit with the model it has, the second one is Python's own."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+
+class InterruptFlag:
+    """Context manager; call it to learn whether Ctrl-C was pressed since. Without effect outside the main thread."""
+
+    def __init__(self) -> None:
+        self._pressed = False
+        self._previous: Any = None
+
+    def __call__(self) -> bool:
+        return self._pressed
+
+    def __enter__(self) -> InterruptFlag:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.getsignal(signal.SIGINT)
+            if self._previous is not None:
+                signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+            self._previous = None
+
+    def _press(self, number: int, frame: FrameType | None) -> None:
+        self._pressed = True
+        if self._previous is not None:  # from now on Ctrl-C means what it meant before
+            signal.signal(signal.SIGINT, self._previous)
+            self._previous = None

@@ -1,0 +1,209 @@
+"""One class: OneClassSVM and SVDD."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators._base import KernelMachine, _dense
+from maxmargin.estimators._params import documented
+from maxmargin.problems import OneClassProblem, SVDDProblem
+
+
+class OutlierMachine(OutlierMixin, KernelMachine):
+    """What the two outlier detectors share: +1 inside, -1 outside."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the machine to the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Training rows; the Gram matrix for ``kernel='precomputed'``; any sequence for a callable kernel.
+        y : Ignored
+            Present for scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row: 2 is the row twice; rows of weight 0 or less are left out.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, None, sample_weight)
+
+    def _publish(self, data, outcomes):
+        (outcome,) = outcomes
+        used = np.flatnonzero(outcome.delivered.dual_coef)
+        self.n_support_ = np.array([len(used)], dtype=np.int32)
+        self.intercept_ = np.array([outcome.delivered.intercept])
+        self.offset_ = -self.intercept_
+        self.n_iter_ = outcome.solution.n_iter
+        self._publish_support(data, data.kept[used], outcome.delivered.dual_coef[None, used])
+
+    def decision_function(self, X):
+        """Positive inside, negative outside."""
+        return self.score_samples(X) - self.offset_
+
+    def score_samples(self, X):
+        """The decision function before its offset."""
+        check_is_fitted(self)
+        return self._scores(X, _dense(self.dual_coef_).ravel())
+
+    def predict(self, X):
+        """+1 for rows inside, -1 for rows outside; a score of exactly 0 is outside, as in LIBSVM."""
+        return np.where(self.decision_function(X) > 0, 1, -1)
+
+
+@documented
+class OneClassSVM(OutlierMachine):
+    r"""One-class SVM: a half-space in feature space that holds all but a share nu of the rows.
+
+    In LIBSVM's scale, with v_i the row's weight,
+
+    .. math:: \min_{w,\rho}\; \tfrac12\|w\|^2 - \nu\rho\textstyle\sum_i v_i + \sum_i v_i \max(0, \rho - w\cdot\phi(x_i))
+
+    Parameters
+    ----------
+    {shared}
+    nu : float in (0, 1], default=0.5
+        Upper bound on the share of rows outside, lower bound on that of support vectors.
+
+    Attributes
+    ----------
+    {attributes}
+    offset_, coef_ (linear kernel)
+        As in scikit-learn.
+
+    References
+    ----------
+    Schoelkopf, Platt, Shawe-Taylor, Smola and Williamson 2001, eq. (3)-(6).
+
+    Examples
+    --------
+    >>> from maxmargin import OneClassSVM
+    >>> X = [[0], [0.44], [0.45], [0.46], [1]]
+    >>> OneClassSVM(gamma='auto').fit(X).predict(X)
+    array([-1,  1,  1,  1, -1])
+    """
+
+    _parameter_constraints: dict = {
+        **KernelMachine._parameter_constraints,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        tol=1e-3,
+        nu=0.5,
+        shrinking=True,
+        cache_size="auto",
+        verbose=False,
+        max_iter=-1,
+        solver="auto",
+        gap_tol=None,
+        time_limit=None,
+        certify="auto",
+        device="auto",
+        n_jobs=None,
+        warm_start=False,
+    ):
+        self._store(locals())
+
+    def _problems(self, data, kernel):
+        return [(data.kept, OneClassProblem(data.weight, float(self.nu)))]
+
+
+@documented
+class SVDD(OutlierMachine):
+    r"""Support vector data description: the smallest ball in feature space around most of the rows.
+
+    .. math:: \min_{a,R}\; R^2 + \sum_i C_i \max(0, \|\phi(x_i) - a\|^2 - R^2)
+
+    Parameters
+    ----------
+    {shared}
+    C : float, default=1.0
+        Cost of leaving the ball, C_i = C * weight. With C >= 1 every row is inside; C * sum(weights) must reach 1.
+
+    Attributes
+    ----------
+    {attributes}
+    radius_ : float
+        R.
+    offset_
+        ``decision_function(X) = score_samples(X) - offset_``, that is R^2 - ||phi(x) - a||^2.
+
+    References
+    ----------
+    Tax and Duin 2004, eq. (3)-(9).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import SVDD
+    >>> X = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.5]])
+    >>> ball = SVDD(kernel='linear').fit(X)
+    >>> round(float(ball.radius_), 6)
+    1.0
+    """
+
+    _parameter_constraints: dict = {
+        **KernelMachine._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        tol=1e-3,
+        shrinking=True,
+        cache_size="auto",
+        verbose=False,
+        max_iter=-1,
+        solver="auto",
+        gap_tol=None,
+        time_limit=None,
+        certify="auto",
+        device="auto",
+        n_jobs=None,
+        warm_start=False,
+    ):
+        self._store(locals())
+
+    def _problems(self, data, kernel):
+        cost = self.C * data.weight
+        if cost.sum() < 1:
+            raise ValueError(
+                f"C={self.C} is too small for these rows: C times the sum of the weights, {cost.sum():.3g}, must be "
+                f"at least 1; take C >= {self.C / cost.sum():.3g}"
+            )
+        return [(data.kept, SVDDProblem(kernel.diag(data.X)[data.kept], cost))]
+
+    def _publish(self, data, outcomes):
+        super()._publish(data, outcomes)
+        (outcome,) = outcomes
+        self.radius_ = float(np.sqrt(max(outcome.delivered.problem.offsets(outcome.solution.beta, outcome.solution.f).rho, 0)))
+
+    def score_samples(self, X):
+        """2 a.phi(x) - k(x, x), the decision function before its offset."""
+        return super().score_samples(X) - self._self_similarity(X)
+
+    def _self_similarity(self, X):
+        X = self._validate_for_predict(X)
+        if self._precomputed:
+            raise ValueError("SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use a callable kernel")
+        return self.kernel_.diag(X)

@@ -1,0 +1,61 @@
+"""The docstring of the parameters that all kernel machines share, written once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SHARED = """kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+        A name of scikit-learn's, an expression of :mod:`maxmargin.kernels`, a kernel of scikit-learn's
+        ``gaussian_process`` or any function of two blocks of rows.
+    degree : int, default=3
+        Degree of 'poly'.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        Width of 'rbf', 'poly' and 'sigmoid', and of :class:`~maxmargin.kernels.Gaussian` kernels that leave theirs
+        open. 'scale' is 1 / (n_features * variance of X, weighted), 'auto' is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant of 'poly' and 'sigmoid'.
+    tol : float, default=1e-3
+        Goal: width of the violated interval, in margin units (LIBSVM's meaning). Problems of up to about a thousand
+        rows are polished far below it.
+    shrinking : bool, default=True
+        Kept for compatibility; without effect.
+    cache_size : 'auto' or float, default='auto'
+        Megabytes of kernel values kept; a hard bound. 'auto' is a tenth of the free memory, at most 1024.
+    verbose : bool or int, default=False
+        Show a progress line: the relative gap against time.
+    max_iter : int, default=-1
+        Most pairwise steps per task; -1 for no limit.
+    solver : {'auto', 'decomposition', 'dual-gradient', 'interior-point'}, default='auto'
+        'auto' is 'decomposition'. 'dual-gradient' is the textbook's projected gradient ascent (M9) and
+        'interior-point' a reference; both are for small problems.
+    gap_tol : float or None, default=None
+        When given, decides alone when to stop: the relative duality gap.
+    time_limit : float or None, default=None
+        Seconds after which the fit ends with what it has.
+    certify : {'auto', 'full', False}, default='auto'
+        'full' recomputes every score from the data; 'auto' does so where it is cheap and bounds the error otherwise;
+        False publishes no certificate.
+    device : {'auto', 'cpu'}, default='auto'
+        Where to compute.
+    n_jobs : int or None, default=None
+        Threads. None: all cores, or one inside a worker of joblib's.
+    warm_start : bool, default=False
+        Start from the coefficients of the last fit, if the data have the same shape."""
+
+ATTRIBUTES = """certificate_ : Certificate
+        Proof of optimality; the worst over the tasks. See :class:`maxmargin.certificates.Certificate`.
+    certificates_ : list of Certificate
+        One per task.
+    history_ : structured array
+        task, iteration, seconds, primal, dual and gap after every round.
+    kernel_ : Kernel
+        The kernel used, with its width.
+    support_, support_vectors_, dual_coef_, intercept_, n_support_, n_iter_, fit_status_, shape_fit_
+        As in scikit-learn."""
+
+
+def documented(cls: Any) -> Any:
+    """Fill {shared} and {attributes} in a class's docstring."""
+    if cls.__doc__:
+        cls.__doc__ = cls.__doc__.replace("{shared}", SHARED).replace("{attributes}", ATTRIBUTES)
+    return cls

@@ -1,0 +1,47 @@
+"""Errors and warnings of maxmargin; each message says what was wrong, the value received and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._types import Array
+
+
+class NotSeparableError(ValueError):
+    """No hyperplane in feature space separates the two classes, so there is no hard margin.
+
+    Attributes
+    ----------
+    witness : tuple of two ndarrays, or ndarray
+        With an intercept: weights ``(positive, negative)``, one per training row, each non-negative and
+        summing to 1 over the rows of its class, that write the *same* point of feature space as a convex
+        combination of each class. Without an intercept: one vector of weights that writes 0 as a convex
+        combination of ``sign_i * phi(x_i)``.
+    distance : float
+        The distance in feature space that was left between the two points (0 up to rounding).
+    """
+
+    def __init__(self, message: str, witness: tuple[Array, Array] | Array, distance: float):
+        super().__init__(message)
+        self.witness = witness
+        self.distance = distance
+
+    def __reduce__(self):  # exceptions with arguments of their own must say how to be pickled
+        return type(self), (self.args[0], self.witness, self.distance)
+
+
+class NotPSDError(ValueError):
+    """A construction or a check needed a positive semi-definite kernel and did not get one.
+
+    Attributes
+    ----------
+    witness : ndarray or None
+        A vector ``v`` with ``v' K v < 0``, where one was computed.
+    """
+
+    def __init__(self, message: str, witness: np.ndarray | None = None):
+        super().__init__(message)
+        self.witness = witness
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.witness)

@@ -1,0 +1,187 @@
+"""Kernels made of kernels (M23); each construction refuses what would break positive semi-definiteness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from maxmargin._types import Array, FloatArray, RowData
+from maxmargin.kernels._base import Kernel, as_rows
+from maxmargin.kernels._program import Builder, Op, RowScalar
+
+
+class _Composite(Kernel):
+    """Valid when its parts are; resolves open widths in each part."""
+
+    @property
+    def _parts(self) -> tuple[Kernel, ...]:
+        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # all are dataclasses
+        return tuple(value for value in values if isinstance(value, Kernel))
+
+    @property
+    def is_psd(self) -> bool:  # type: ignore[override]  # depends on the parts
+        return all(part.is_psd for part in self._parts)
+
+    def resolved(self, gamma):
+        parts = {
+            field.name: value.resolved(gamma)
+            for field in fields(self)
+            if isinstance(value := getattr(self, field.name), Kernel)
+        }
+        return replace(self, **parts)
+
+
+@dataclass(frozen=True)
+class Sum(_Composite):
+    """k1 + k2"""
+
+    left: Kernel
+    right: Kernel
+
+    def _values(self, X, Z):
+        return self.left._values(X, Z) + self.right._values(X, Z)
+
+    def _diagonal(self, X):
+        return self.left._diagonal(X) + self.right._diagonal(X)
+
+    def _emit(self, builder: Builder) -> None:
+        self.left._emit(builder)
+        self.right._emit(builder)
+        builder.emit(Op.ADD)
+
+
+@dataclass(frozen=True)
+class Product(_Composite):
+    """k1 * k2 (elementwise)"""
+
+    left: Kernel
+    right: Kernel
+
+    def _values(self, X, Z):
+        return self.left._values(X, Z) * self.right._values(X, Z)
+
+    def _diagonal(self, X):
+        return self.left._diagonal(X) * self.right._diagonal(X)
+
+    def _emit(self, builder: Builder) -> None:
+        self.left._emit(builder)
+        self.right._emit(builder)
+        builder.emit(Op.MULTIPLY)
+
+
+@dataclass(frozen=True)
+class Power(_Composite):
+    """k^n for a whole number n >= 1"""
+
+    inner: Kernel
+    exponent: int
+
+    def _values(self, X, Z):
+        return self.inner._values(X, Z) ** self.exponent
+
+    def _diagonal(self, X):
+        return self.inner._diagonal(X) ** self.exponent
+
+    def _emit(self, builder: Builder) -> None:
+        self.inner._emit(builder)
+        builder.emit(Op.POWER, self.exponent)
+
+
+@dataclass(frozen=True)
+class Exp(_Composite):
+    """e^k"""
+
+    inner: Kernel
+
+    def _values(self, X, Z):
+        return np.exp(self.inner._values(X, Z))
+
+    def _diagonal(self, X):
+        return np.exp(self.inner._diagonal(X))
+
+    def _emit(self, builder: Builder) -> None:
+        self.inner._emit(builder)
+        builder.emit(Op.EXP)
+
+
+@dataclass(frozen=True)
+class PolynomialOf(_Composite):
+    """sum_i c_i k^i with c_i >= 0"""
+
+    inner: Kernel
+    coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.coefficients or not all(c >= 0 for c in self.coefficients):
+            raise ValueError(
+                f"a polynomial of a kernel needs non-negative coefficients, lowest power first; got {self.coefficients}"
+            )
+
+    def _horner(self, values: FloatArray) -> FloatArray:
+        result = np.zeros_like(values)
+        for coefficient in reversed(self.coefficients):
+            result = result * values + coefficient
+        return result
+
+    def _values(self, X, Z):
+        return self._horner(self.inner._values(X, Z))
+
+    def _diagonal(self, X):
+        return self._horner(self.inner._diagonal(X))
+
+    def _emit(self, builder: Builder) -> None:
+        builder.emit(Op.CONSTANT, self.coefficients[-1])
+        for coefficient in reversed(self.coefficients[:-1]):
+            self.inner._emit(builder)
+            builder.emit(Op.MULTIPLY)
+            builder.emit(Op.AFFINE, 1.0, coefficient)
+
+
+@dataclass(frozen=True, eq=False)
+class Warp(_Composite):
+    """f(x) k(x, z) f(z)"""
+
+    inner: Kernel
+    f: Callable[[RowData], Array]
+
+    def _factors(self, X: RowData) -> FloatArray:
+        values = np.asarray(self.f(X), dtype=np.float64)
+        if values.shape != (X.shape[0],):
+            raise ValueError(f"the warping function must take (n, d) rows to (n,) values, got shape {values.shape}")
+        return values
+
+    def _values(self, X, Z):
+        return self._factors(X)[:, None] * self.inner._values(X, Z) * self._factors(Z)
+
+    def _diagonal(self, X):
+        return self._factors(X) ** 2 * self.inner._diagonal(X)
+
+    def _emit(self, builder: Builder) -> None:
+        self.inner._emit(builder)
+        factor = RowScalar("function", views=builder.views, function=self._factors)
+        builder.emit(Op.SCALE, operand=builder.scalar(factor))
+
+
+@dataclass(frozen=True, eq=False)
+class Of(_Composite):
+    """k(phi(x), phi(z))"""
+
+    inner: Kernel
+    phi: Callable[[RowData], RowData]
+
+    def _map(self, X: RowData) -> RowData:
+        return as_rows(self.phi(X))
+
+    def _values(self, X, Z):
+        return self.inner._values(self._map(X), self._map(Z))
+
+    def _diagonal(self, X):
+        return self.inner._diagonal(self._map(X))
+
+    def _emit(self, builder: Builder) -> None:
+        outer = builder.views
+        builder.views = (*outer, self._map)
+        self.inner._emit(builder)
+        builder.views = outer

@@ -1,0 +1,66 @@
+"""Is it a kernel? Mercer's condition checked on data (M22)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from maxmargin._types import FloatArray, RowData
+from maxmargin.kernels._base import Kernel
+
+#: Eigenvalues above -MERCER_TOL * largest |eigenvalue| are rounding, not indefiniteness.
+MERCER_TOL = 1e-10
+
+
+@dataclass(frozen=True)
+class MercerCheck:
+    """Outcome of :func:`check_mercer`; true in a condition when the Gram matrix is positive semi-definite."""
+
+    psd: bool
+    smallest_eigenvalue: float
+    tolerance: float
+    witness: FloatArray | None  # v with v' K v < 0, or None
+
+    def __bool__(self) -> bool:
+        return self.psd
+
+
+def check_mercer(kernel: Kernel | FloatArray, X: RowData | None = None, tol: float = MERCER_TOL) -> MercerCheck:
+    """Check that the Gram matrix of ``kernel`` on ``X`` is positive semi-definite.
+
+    Parameters
+    ----------
+    kernel : Kernel or ndarray of shape (n, n)
+        A kernel, or a Gram matrix (then without ``X``).
+    X : rows, shape (n, d)
+    tol : float
+        Eigenvalues above ``-tol`` times the largest absolute one count as non-negative.
+
+    Returns
+    -------
+    MercerCheck
+        With the smallest eigenvalue and, where the check fails, its eigenvector as the witness.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels import Gaussian, Sigmoid, check_mercer
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0]])
+    >>> bool(check_mercer(Gaussian(gamma=1.0), X))
+    True
+    >>> check = check_mercer(Sigmoid(1.0, -1.0), X)
+    >>> v = check.witness
+    >>> bool(v @ Sigmoid(1.0, -1.0)(X) @ v < 0)
+    True
+    """
+    K = np.asarray(kernel(X) if isinstance(kernel, Kernel) else kernel, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"a Gram matrix is square, got shape {K.shape}")
+    if K.shape[0] == 0:
+        return MercerCheck(True, 0.0, 0.0, None)
+    values, vectors = scipy.linalg.eigh((K + K.T) / 2)
+    tolerance = tol * max(abs(values[0]), abs(values[-1]))
+    psd = bool(values[0] >= -tolerance)
+    return MercerCheck(psd, float(values[0]), float(tolerance), None if psd else vectors[:, 0])

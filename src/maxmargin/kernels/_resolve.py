@@ -1,0 +1,42 @@
+"""From what a user may pass as ``kernel`` to a :class:`Kernel`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._standard import Function, Gaussian, Linear, Polynomial, Precomputed, Sigmoid
+
+NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+
+def resolve_kernel(kernel: Any, gamma: float = 1.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
+    """The kernel behind a name of scikit-learn's, a maxmargin kernel, a gaussian_process kernel or a callable.
+
+    ``gamma`` also fills the widths that a maxmargin kernel leaves open.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel.resolved(gamma)
+    if isinstance(kernel, str):
+        if kernel == "linear":
+            return Linear()
+        if kernel == "poly":
+            return Polynomial(degree=degree, coef0=coef0, gamma=gamma)
+        if kernel == "rbf":
+            return Gaussian(gamma=gamma)
+        if kernel == "sigmoid":
+            return Sigmoid(c1=gamma, c2=coef0)
+        if kernel == "precomputed":
+            return Precomputed()
+    if callable(kernel) and not isinstance(kernel, type):
+        return Function(kernel)
+    raise ValueError(f"kernel must be one of {NAMES}, a kernel object or a callable of two blocks of rows, got {kernel!r}")
+
+
+def takes_any_rows(kernel: Any) -> bool:
+    """Whether rows may be anything (strings, sets): plain callables, not kernels that work on numbers."""
+    if isinstance(kernel, (str, Kernel)):
+        return False
+    from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel  # slow to import, rarely needed
+
+    return callable(kernel) and not isinstance(kernel, GaussianProcessKernel)

@@ -1,0 +1,5 @@
+"""Schemes that turn many classes into two: ``tasks(label)`` before training, ``decide(scores)`` after."""
+
+from maxmargin.multiclass._ovo import BinaryTask, OneVsOne
+
+__all__ = ["BinaryTask", "OneVsOne"]

@@ -1,0 +1,23 @@
+"""The optimisation problems behind the machines, as frozen values: primal, dual, gap, and the QP they lower to."""
+
+from maxmargin.problems._base import Judged, Offsets, Problem, relative
+from maxmargin.problems._classification import HardMarginProblem, NuSVCProblem, SVCProblem
+from maxmargin.problems._dual_qp import FEASIBILITY_TOL, DualQP
+from maxmargin.problems._one_class import OneClassProblem, SVDDProblem
+from maxmargin.problems._regression import NuSVRProblem, SVRProblem
+
+__all__ = [
+    "FEASIBILITY_TOL",
+    "DualQP",
+    "HardMarginProblem",
+    "Judged",
+    "NuSVCProblem",
+    "NuSVRProblem",
+    "Offsets",
+    "OneClassProblem",
+    "Problem",
+    "SVCProblem",
+    "SVDDProblem",
+    "SVRProblem",
+    "relative",
+]

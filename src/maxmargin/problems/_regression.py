@@ -1,0 +1,106 @@
+"""Regression problems: epsilon-SVR and nu-SVR (M10), with n variables each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+from maxmargin.problems._base import Offsets, Problem, middle
+from maxmargin.problems._dual_qp import DualQP
+
+
+@dataclass(frozen=True, eq=False)
+class SVRProblem(Problem):
+    """epsilon-SVR: min 1/2||w||^2 + sum C_i max(0, |y_i - f_i| - epsilon).
+
+    Dual: min 1/2 beta' K beta - y' beta + epsilon |beta|_1, |beta_i| <= C_i, sum beta = 0 with an intercept.
+    """
+
+    y: FloatArray
+    C: FloatArray
+    epsilon: float
+    fit_intercept: bool = True
+
+    def dual_qp(self) -> DualQP:
+        return DualQP(-self.y, -self.C, self.C, epsilon=self.epsilon, balance=self.fit_intercept)
+
+    def offsets(self, beta, f):
+        if not self.fit_intercept:
+            return Offsets(epsilon=self.epsilon)
+        up, down = self.qp.slopes(beta, f - self.y)
+        free = (beta != 0) & (np.abs(beta) < self.C)
+        return Offsets(intercept=-middle(up, down, up[free]), epsilon=self.epsilon)
+
+    def primal(self, beta, f, offsets):
+        loss = np.maximum(0.0, np.abs(self.y - f - offsets.intercept) - offsets.epsilon)
+        return float(0.5 * beta @ f + self.C @ loss)
+
+    def gap_terms(self, beta, f, offsets):
+        # C max(0, |r| - eps) - beta r + eps |beta|, r = y - f, written as products of non-negative factors
+        size = np.abs(beta)
+        residual = self.y - f - offsets.intercept
+        along = np.where(beta >= 0, residual, -residual)
+        along = np.where(beta == 0, np.abs(residual), along) - offsets.epsilon
+        against = np.where(beta == 0, -np.inf, -along - 2 * offsets.epsilon)
+        terms = (self.C - size) * np.maximum(0.0, along) + size * np.maximum(0.0, -along)
+        return terms + self.C * np.maximum(0.0, against)
+
+    def recovered(self, dual_coef, f, intercept):
+        return dual_coef, f, Offsets(intercept=intercept, epsilon=self.epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class NuSVRProblem(SVRProblem):
+    """nu-SVR: epsilon >= 0 is a variable, paid nu * sum(C) * epsilon.
+
+    Dual: min 1/2 beta' K beta - y' beta with sum |beta| <= nu * sum(C); epsilon is that bound's multiplier.
+    """
+
+    epsilon: float = 0.0  # of the dual QP, where the tube is not paid for; the tube itself is in Offsets
+    nu: float = 0.5
+
+    @property
+    def budget(self) -> float:
+        return self.nu * float(self.C.sum())
+
+    def dual_qp(self) -> DualQP:
+        return DualQP(
+            -self.y, -self.C, self.C, balance=self.fit_intercept, budget=self.budget, budget_is_bound=True
+        )
+
+    def offsets(self, beta, f):
+        grad = f - self.y
+        up, down = self.qp.slopes(beta, grad)
+        free = np.abs(beta) < self.C
+        above, below = (beta > 0) & free, (beta < 0) & free
+        if not self.fit_intercept:
+            tube = np.concatenate([-grad[above], grad[below]])
+            larger = np.concatenate([up[beta >= 0], -down[beta <= 0]])
+            smaller = np.concatenate([down[beta > 0], -up[beta < 0]])
+            epsilon = -middle(larger, smaller, -tube)
+            return Offsets(epsilon=self._tube(beta, epsilon))
+        high = middle(up[beta >= 0], down[beta > 0], grad[above])  # -b - eps
+        low = middle(up[beta < 0], down[beta <= 0], grad[below])  # -b + eps
+        return Offsets(intercept=-(high + low) / 2, epsilon=self._tube(beta, (low - high) / 2))
+
+    def _tube(self, beta: FloatArray, epsilon: float) -> float:
+        """A tube has no negative width, and a budget that is not spent makes it 0."""
+        return 0.0 if self.qp.slack(beta) > 0 else max(epsilon, 0.0)
+
+    def primal(self, beta, f, offsets):
+        return super().primal(beta, f, offsets) + self.budget * offsets.epsilon
+
+    def gap_terms(self, beta, f, offsets):
+        unspent = max(self.budget - float(np.abs(beta).sum()), 0.0)
+        return np.append(super().gap_terms(beta, f, offsets), offsets.epsilon * unspent)
+
+    def recovered(self, dual_coef, f, intercept):
+        """The published model keeps no epsilon: the best one for it is a weighted quantile of |residual|."""
+        residual = np.abs(self.y - f - intercept)
+        order = np.argsort(residual)[::-1]
+        paid = np.cumsum(self.C[order])
+        at = int(np.searchsorted(paid, self.budget * (1 - 1e-12)))
+        epsilon = float(residual[order[at]]) if at < len(order) else 0.0
+        return dual_coef, f, Offsets(intercept=intercept, epsilon=epsilon)

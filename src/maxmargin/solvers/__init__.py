@@ -1,0 +1,36 @@
+"""Solvers: outer loops in Python, one algorithm per file, each stopping when its watch says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin.backends import Backend
+from maxmargin.solvers._base import Gram, Record, Solution, Status, Watch
+from maxmargin.solvers.decomposition import Decomposition
+from maxmargin.solvers.dual_gradient import DualGradient
+from maxmargin.solvers.interior_point import InteriorPoint
+
+__all__ = [
+    "NAMES",
+    "Decomposition",
+    "DualGradient",
+    "Gram",
+    "InteriorPoint",
+    "Record",
+    "Solution",
+    "Status",
+    "Watch",
+    "make_solver",
+]
+
+#: What a user may pass as ``solver``.
+NAMES = ("auto", "decomposition", "dual-gradient", "interior-point")
+
+
+def make_solver(name: str, backend: Backend) -> Any:
+    """The solver called ``name``; 'auto' is decomposition."""
+    if name == "dual-gradient":
+        return DualGradient()
+    if name == "interior-point":
+        return InteriorPoint()
+    return Decomposition(backend)

@@ -1,0 +1,135 @@
+"""What every solver shares: the solution, the reasons to stop, and the watch that decides when to.
+
+A solver is a frozen dataclass of options with one method,
+``solve(problem, gram, start, watch) -> Solution``: it improves a dual point, tells the :class:`Watch` after
+every round, and stops when the watch names a reason.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.problems import Problem, relative
+
+
+class Status(Enum):
+    """Why a solver stopped; the value is the sentence the user reads."""
+
+    OPTIMAL = "the solution is optimal to the tolerance asked for"
+    STATIONARY = "the kernel is not positive semi-definite: the point is stationary, not proven optimal"
+    MAX_ITER = "max_iter was reached; raise it, scale the features to unit variance, or fit again with warm_start=True"
+    TIME_LIMIT = "time_limit was reached; raise it, or fit again with warm_start=True to go on from here"
+    INTERRUPTED = "interrupted; fit again with warm_start=True to go on from here"
+    STOPPED = "a callback asked to stop; fit again with warm_start=True to go on from here"
+    STALLED = "rounding errors allow no further progress; scale the features to unit variance, or ask for less than this gap"
+
+    @property
+    def reached(self) -> bool:
+        """Whether the goal was met (no warning is due)."""
+        return self in (Status.OPTIMAL, Status.STATIONARY)
+
+
+class Record(NamedTuple):
+    """One line of a fit's history."""
+
+    iteration: int
+    seconds: float
+    primal: float
+    dual: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A dual point, its scores, and how it was reached."""
+
+    beta: FloatArray  # (n,)
+    f: FloatArray  # (n,) K beta, float64, as the solver knows it
+    status: Status
+    n_iter: int
+    history: tuple[Record, ...]
+    entries: int  # kernel values computed: the work done, for guards that must not look at a clock
+
+
+class Gram(Protocol):
+    """The kernel matrix of the training rows, as solvers see it: no rows, no kernel, no device."""
+
+    diagonal: FloatArray  # (n,) float64
+    entries: int  # kernel values computed so far
+
+    @property
+    def n(self) -> int: ...
+
+    def block(self, index: IntArray) -> Array:
+        """(q, q) kernel values among the rows ``index``."""
+
+    def matrix(self) -> FloatArray:
+        """The whole (n, n) matrix in float64; for small problems."""
+
+    def add_product(self, f: FloatArray, index: IntArray, delta: FloatArray) -> None:
+        """f += K[:, index] @ delta, in place."""
+
+    def product(self, beta: FloatArray) -> FloatArray:
+        """K @ beta computed afresh in float64."""
+
+
+@dataclass
+class Watch:
+    """Stopping rules and history of one fit; made anew for each task.
+
+    ``tol`` is the width of the violated interval (margin units); ``gap_tol``, when given, decides alone.
+    """
+
+    tol: float = 1e-3
+    gap_tol: float | None = None
+    max_iter: int = -1
+    deadline: float = math.inf
+    interrupted: Callable[[], bool] = lambda: False
+    callback: Callable[[Record], bool] | None = None
+    began: float = field(default_factory=time.perf_counter)
+    history: list[Record] = field(default_factory=list)
+
+    def judge(self, problem: Problem, beta: FloatArray, f: FloatArray, n_iter: int, violation: float) -> Status | None:
+        """Record this round; a reason to stop, or None to go on."""
+        offsets = problem.offsets(beta, f)
+        record = Record(
+            n_iter,
+            time.perf_counter() - self.began,
+            problem.primal(beta, f, offsets),
+            problem.dual(beta, f),
+            problem.gap(beta, f, offsets),
+        )
+        self.history.append(record)
+        asked_to_stop = self.callback is not None and self.callback(record)
+        if self.met(record, violation):
+            return Status.OPTIMAL
+        if asked_to_stop:
+            return Status.STOPPED
+        if self.interrupted():
+            return Status.INTERRUPTED
+        if 0 <= self.max_iter <= n_iter:
+            return Status.MAX_ITER
+        if time.perf_counter() >= self.deadline:
+            return Status.TIME_LIMIT
+        return None
+
+    def met(self, record: Record, violation: float) -> bool:
+        """Whether the goal is reached."""
+        if self.gap_tol is not None:
+            return relative(record.gap, record.primal, record.dual) <= self.gap_tol
+        return violation <= self.tol
+
+    def steps_left(self, n_iter: int, at_most: int) -> int:
+        """How many steps the next compiled call may take."""
+        return at_most if self.max_iter < 0 else max(0, min(at_most, self.max_iter - n_iter))
+
+    def solution(self, beta: FloatArray, f: FloatArray, status: Status, n_iter: int, entries: int) -> Solution:
+        return Solution(np.ascontiguousarray(beta), f, status, n_iter, tuple(self.history), entries)

@@ -1,0 +1,189 @@
+"""Decomposition: solve a small working set exactly, update the gradient with the rows that moved, repeat.
+
+Problem: the dual QP of :mod:`maxmargin.problems`, any size.
+Algorithm: take the q worst violators and the free variables of the last round, solve their q x q problem by
+second-order pairwise steps (:mod:`maxmargin.backends`), then compute full kernel rows only for the variables that
+moved. Problems of at most ``block_size`` rows are one working set, and are finished by Newton steps.
+Invariant: f = K beta in float64; beta feasible. Cost per round: q^2 kernel values, n per moved variable.
+Papers: Joachims 1999 (working sets), Fan, Chen and Lin 2005 (selection), Wen et al. 2018 (ThunderSVM, blocks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, KernelGram
+from maxmargin.problems import DualQP, Problem
+from maxmargin.solvers._base import Solution, Status, Watch
+from maxmargin.solvers._newton import newton
+
+#: Compiled steps between two looks at the clock, times the number of rows.
+STEPS_TIMES_ROWS = 2**25
+#: Polishing stops when the violation is this small relative to the largest score.
+POLISHED = 1e-11
+#: Rows drawn to measure the error of float32 scores, and the safety factor on what is seen there.
+SAMPLE, SAFETY = 256, 3.0
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Options of the decomposition method.
+
+    ``inner`` is how far a working set is solved, relative to the violation it started with.
+    """
+
+    backend: Backend
+    block_size: int = 1024
+    inner: float = 0.1
+    polish: bool = True
+
+    def solve(self, problem: Problem, gram: KernelGram, start: FloatArray | None, watch: Watch) -> Solution:
+        """Improve ``start`` (a feasible beta, or None) until the watch says stop."""
+        beta = problem.qp.start() if start is None else start.copy()
+        if gram.n <= self.block_size:
+            return self._solve_whole(problem, gram, beta, watch)
+        return self._solve_by_blocks(problem, gram, beta, watch)
+
+    # -- small: one working set ------------------------------------------------------------------------------
+
+    def _solve_whole(self, problem: Problem, gram: KernelGram, beta: FloatArray, watch: Watch) -> Solution:
+        qp, K = problem.qp, gram.matrix()
+        f = K @ beta
+        n_iter, at_once = 0, max(1, STEPS_TIMES_ROWS // max(1, gram.n))
+        tol = watch.tol if watch.gap_tol is None else np.inf
+        status = watch.judge(problem, beta, f, 0, qp.violation(beta, f + qp.linear))
+        while status is None:
+            grad = f + qp.linear
+            if watch.gap_tol is not None:
+                tol = 0.1 * min(tol, qp.violation(beta, grad))
+            steps = watch.steps_left(n_iter, at_once)
+            result = self._inner(qp, np.arange(gram.n), K, grad, beta, gram.diagonal, tol, steps)
+            n_iter += result.steps
+            f = K @ beta  # afresh: the steps' rounding does not pile up
+            violation = qp.violation(beta, f + qp.linear)
+            status = watch.judge(problem, beta, f, n_iter, violation)
+            if status is None and result.steps == 0:
+                polished = self._polish(qp, K, gram, beta, n_iter)
+                stuck = qp.violation(polished, K @ polished + qp.linear) >= violation
+                beta, f = polished, K @ polished
+                again = watch.judge(problem, beta, f, n_iter, qp.violation(beta, f + qp.linear))
+                status = again or (Status.STALLED if stuck else None)
+        if status is Status.OPTIMAL and self.polish:
+            beta = self._polish(qp, K, gram, beta, n_iter)
+            f = K @ beta
+            watch.judge(problem, beta, f, n_iter, 0.0)
+        return watch.solution(beta, f, status, n_iter, gram.entries)
+
+    def _polish(self, qp: DualQP, K: FloatArray, gram: KernelGram, beta: FloatArray, n_iter: int) -> FloatArray:
+        """Newton and pairwise steps in turn until the violation is at rounding; never a worse point."""
+        best, best_violation = beta, qp.violation(beta, K @ beta + qp.linear)
+        free = np.count_nonzero((beta > qp.lower) & (beta < qp.upper))
+        if free**3 > 100 * max(n_iter, 10_000) * gram.n:  # the solves would cost more than the fit did
+            return beta
+        for _ in range(20):
+            candidate = newton(K, qp, best)
+            if candidate is None:
+                candidate = best.copy()
+            grad = K @ candidate + qp.linear
+            target = POLISHED * max(1.0, float(np.abs(grad).max(initial=0.0)))
+            self._inner(qp, np.arange(gram.n), K, grad, candidate, gram.diagonal, target, 50 + 5 * gram.n)
+            violation = qp.violation(candidate, K @ candidate + qp.linear)
+            if not violation < best_violation:
+                break
+            best, best_violation = candidate, violation
+            if violation <= target:
+                break
+        return best
+
+    # -- large: working sets ---------------------------------------------------------------------------------
+
+    def _solve_by_blocks(self, problem: Problem, gram: KernelGram, beta: FloatArray, watch: Watch) -> Solution:
+        qp = problem.qp
+        f = gram.product(beta) if beta.any() else np.zeros(gram.n)
+        n_iter, previous, status = 0, np.zeros(0, dtype=np.intp), None
+        while True:
+            grad = f + qp.linear
+            violation = qp.violation(beta, grad)
+            status = watch.judge(problem, beta, f, n_iter, violation)
+            exact = gram.dtype == np.float64
+            if status is Status.OPTIMAL and not exact and not _scores_hold(gram, beta, f, watch.tol, n_iter):
+                gram, f, status = gram.in_float64(), gram.product(beta), None  # float32 was not enough: go on exactly
+                continue
+            if status is not None:
+                return watch.solution(beta, f, status, n_iter, gram.entries)
+            index = working_set(qp, beta, grad, previous, self.block_size)
+            block, local, inner_beta = gram.block(index), grad[index], beta[index]
+            steps = watch.steps_left(n_iter, STEPS_TIMES_ROWS // self.block_size)
+            result = self._inner(
+                qp, index, block, local, inner_beta, gram.diagonal[index], self.inner * violation, steps, beta
+            )
+            n_iter += result.steps
+            delta = inner_beta - beta[index]
+            moved = np.flatnonzero(delta)
+            if len(moved) == 0 and not exact:
+                gram, f = gram.in_float64(), gram.product(beta)
+                continue
+            if len(moved) == 0:
+                return watch.solution(beta, f, Status.STALLED, n_iter, gram.entries)
+            beta[index] = inner_beta
+            gram.add_product(f, index[moved], delta[moved])
+            previous = index
+
+    def _inner(
+        self,
+        qp: DualQP,
+        index: IntArray,
+        K: FloatArray,
+        grad: FloatArray,
+        beta: FloatArray,
+        diagonal: FloatArray,
+        tol: float,
+        max_steps: int,
+        whole: FloatArray | None = None,
+    ) -> BlockResult:
+        """Run the inner solver on one working set, in place; ``whole`` is the full beta when it is only a part."""
+        slack = qp.slack(beta if whole is None else whole)
+        options = BlockOptions(qp.epsilon, qp.budget is not None, qp.budget_is_bound, slack, tol, max_steps)
+        box = Box(qp.lower[index], qp.upper[index], diagonal)
+        run = self.backend.pair_block if qp.balance else self.backend.free_block
+        return run(K, grad, beta, box, options)
+
+
+def working_set(qp: DualQP, beta: FloatArray, grad: FloatArray, previous: IntArray, size: int) -> IntArray:
+    """The worst violators of every kind of move, then the free variables of the last round."""
+    up, down = qp.slopes(beta, grad)
+    if qp.budget is None:
+        lists = [-up, down]
+    else:
+        positive_up, positive_down = beta >= 0, beta > 0
+        lists = [np.where(side, -up, -np.inf) for side in (positive_up, ~positive_up)]
+        lists += [np.where(side, down, -np.inf) for side in (positive_down, ~positive_down)]
+    room = size if len(previous) == 0 else size // 2
+    chosen = [_largest(values, room // len(lists)) for values in lists]
+    index = np.unique(np.concatenate(chosen))
+    if len(previous):
+        inside = (beta[previous] > qp.lower[previous]) & (beta[previous] < qp.upper[previous]) & (beta[previous] != 0)
+        kept = np.setdiff1d(np.concatenate([previous[inside], previous[~inside]]), index, assume_unique=False)
+        order = np.argsort(~np.isin(kept, previous[inside]), kind="stable")
+        index = np.concatenate([index, kept[order][: size - len(index)]])
+    return np.sort(index)
+
+
+def _largest(values: FloatArray, count: int) -> IntArray:
+    """Positions of the ``count`` largest finite values."""
+    count = min(count, len(values))
+    top = np.argpartition(values, len(values) - count)[len(values) - count :]
+    return top[np.isfinite(values[top])]
+
+
+def _scores_hold(gram: KernelGram, beta: FloatArray, f: FloatArray, tol: float, seed: int) -> bool:
+    """Whether scores summed from float32 tiles agree with float64 ones, on a sample, to a tenth of ``tol``."""
+    sample = np.random.default_rng(seed).choice(gram.n, size=min(SAMPLE, gram.n), replace=False)
+    error = float(np.abs(gram.product(beta, np.sort(sample)) - f[np.sort(sample)]).max())
+    return SAFETY * error <= 0.1 * tol
+
+
+
