@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,8 @@ from benchmarks.arena.contender import Contender, CutOff, Failed
 
 START_TOL = 1e-3  # the default of every competitor here
 LEAST_TOL = 1e-14
-STALLED = 0.9  # a gap that falls by less than this factor has reached its floor
+STALLED = 0.9  # a tightening that leaves more than this share of the gap has stalled ...
+PATIENCE = 2  # ... and this many in a row are a floor: one alone may be chance
 LONG = 30.0  # seconds of warm fits (or predictions) after which a competitor is not repeated
 PAUSE = 0.25  # seconds between competitors, for the threads of the last one to go to sleep
 
@@ -33,6 +35,7 @@ class Row:
     score: float | None = None
     scored_on: str = ""
     predict: float | None = None  # seconds
+    imported: float | None = None  # seconds, importing its package once scikit-learn and NumPy are there
     notes: list[str] = field(default_factory=list)
 
     def add(self, *notes: str) -> None:
@@ -61,27 +64,25 @@ class Trial:
 
     @property
     def gap(self) -> float | None:
-        """The certified relative gap."""
-        return self.proof.get("gap")
+        """The certified relative gap; None where there is none or it is not finite."""
+        gap = self.proof.get("gap")
+        return gap if gap is not None and math.isfinite(gap) else None
 
 
 def measure(rows: dict[str, Row], contenders: list[Contender], plan: Plan) -> None:
     """Measure all contenders of one case and fill in their rows."""
-    live = []
+    live: list[tuple[Contender, Row, list[float], list[float]]] = []
     for contender in contenders:
         row = rows[contender.name]
         try:
-            row.scored_on = contender.load()["scored_on"]
-            times = settle(contender, row, plan)
-            live.append((contender, row, times, [0.0]))
+            about = contender.load()
+            row.scored_on, row.imported = about["scored_on"], about["import"]
+            live.append((contender, row, settle(contender, row, plan), []))
         except (CutOff, Failed) as trouble:
             _give_up(row, contender, trouble)
         time.sleep(PAUSE)
     for _ in range(plan.repeat):
-        for contender, row, times, predicted in live:
-            if row.status in ("ok", "floor"):
-                _turn(contender, row, times, predicted)
-                time.sleep(PAUSE)
+        live = [entry for entry in live if _turn(*entry)]
 
 
 def settle(contender: Contender, row: Row, plan: Plan) -> list[float]:
@@ -91,6 +92,8 @@ def settle(contender: Contender, row: Row, plan: Plan) -> list[float]:
     row.gap, row.kkt, row.holds = trial.gap, trial.proof.get("kkt"), trial.proof.get("holds")
     row.certify = trial.proof.get("seconds")
     row.add(*trial.fit["warnings"], trial.fit["note"])
+    if trial.proof and trial.gap is None:
+        row.add(f"its certified gap is {trial.proof['gap']}")
     if trial.proof and not row.holds:
         row.add(f"the certificate does not hold: {trial.proof['reason']}")
     return [trial.fit["seconds"]] if trial.warm else []
@@ -99,25 +102,22 @@ def settle(contender: Contender, row: Row, plan: Plan) -> list[float]:
 def _tighten(contender: Contender, row: Row, plan: Plan) -> tuple[Trial, str]:
     """Divide `tol` until the certified gap is at most the goal or falls no more; the best trial and its status."""
     trial = best = _try(contender, row, START_TOL if plan.gap is not None else plan.tol)
-    same = 0
+    stalled = 0
     while not _reached(trial, plan.gap):
         assert trial.tol is not None
         tol = trial.tol / plan.step
-        if tol < LEAST_TOL or same == 2:
+        if tol < LEAST_TOL or stalled == PATIENCE:
             return best, "floor"
         try:
             trial = _try(contender, row, tol)
         except CutOff as cut:
-            row.add(f"tol={tol:.0e}: {cut}; listed at the tol before")
+            row.add(f"tol={tol:.0e}: {cut}; listed at tol={best.tol:.0e}")
             contender.restart()
             contender.fit(best.tol)
             return best, "floor"
-        if trial.gap is None or best.gap is None:
-            continue
-        same = same + 1 if trial.gap == best.gap else 0  # the same solution: this tol did not bite yet
-        if not same and trial.gap > STALLED * best.gap and not _reached(trial, plan.gap):
-            return min(best, trial, key=lambda t: t.gap or 0.0), "floor"
-        best = trial
+        if trial.gap is not None and best.gap is not None:
+            stalled = stalled + 1 if trial.gap > STALLED * best.gap else 0
+            best = trial if trial.gap < best.gap else best
     return trial, "ok"
 
 
@@ -135,27 +135,36 @@ def _try(contender: Contender, row: Row, tol: float | None) -> Trial:
     row.memory = max(row.memory or 0.0, fit["memory"])
     try:
         proof = contender.ask("certify", contender.limit)
-    except Failed as trouble:
+    except (CutOff, Failed) as trouble:
         row.add(f"not certified: {trouble}")
         proof = {}
+        if isinstance(trouble, CutOff):
+            contender.restart()
+            contender.fit(tol)
     return Trial(tol, fit, proof, warm)
 
 
-def _turn(contender: Contender, row: Row, times: list[float], predicted: list[float]) -> None:
-    """One more warm fit and one more prediction, unless this competitor has had its time."""
+def _turn(contender: Contender, row: Row, times: list[float], predicted: list[float]) -> bool:
+    """One more warm fit and prediction, unless this competitor has had its time; False if it cannot go on."""
     try:
         if sum(times) < LONG:
             reply = contender.fit(row.tol)
             times.append(reply["seconds"])
             row.memory = max(row.memory or 0.0, reply["memory"])
         row.fit = min(times)
+    except (CutOff, Failed) as trouble:
+        _give_up(row, contender, trouble)
+        return False
+    try:
         if sum(predicted) < LONG:
             reply = contender.ask("predict", contender.limit)
             predicted.append(reply["seconds"])
-            row.predict = min(predicted[1:])
-            row.score = reply["score"]
+            row.predict, row.score = min(predicted), reply["score"]
     except (CutOff, Failed) as trouble:
-        _give_up(row, contender, trouble)
+        row.add(str(trouble))
+        return False
+    time.sleep(PAUSE)
+    return True
 
 
 def _give_up(row: Row, contender: Contender, trouble: Exception) -> None:

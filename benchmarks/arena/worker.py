@@ -73,7 +73,7 @@ class Session:
         X = self.X.astype(np.float64)
         y = self.y.astype(np.float64) if self.y is not None and self.task == "svr" else self.y
         start = time.perf_counter()
-        proof = certify(self.model, X, y)
+        proof: Any = certify(self.model, X, y)
         seconds = time.perf_counter() - start
         return {
             "gap": float(proof.relative_gap),

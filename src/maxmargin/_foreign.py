@@ -62,7 +62,7 @@ def _single(model: Any, machine: str, kernel: Kernel, X: RowData, y: Any, weight
     if machine == "OneClassSVM":
         return OneClassProblem(weight, float(model.nu))
     if machine == "SVDD":
-        return SVDDProblem(kernel.diag(X)[kept], float(C) * weight)
+        return SVDDProblem(kernel.diag(X)[kept], float(model.C_) * weight)
     target = column_or_1d(y).astype(np.float64)[kept]
     if machine == "SVR":
         return SVRProblem(target, C * weight, float(model.epsilon), bias)
@@ -74,11 +74,11 @@ def _pairs(
 ) -> list[Delivered]:
     """The all-vs-all pairs in LIBSVM's layout of ``dual_coef_``: class a's rows hold pair (a, b) in line b - 1."""
     classes = model.classes_
-    label = np.searchsorted(classes, column_or_1d(y))
+    label = np.searchsorted(classes, column_or_1d(y)).clip(max=len(classes) - 1)  # rows of weight 0 may have others
     coef = np.zeros((max(1, len(classes) - 1), len(label)))
     coef[:, model.support_] = _dense(model.dual_coef_)
-    ours = type(model).__module__.startswith("maxmargin.")
-    if machine == "SVC" or ours:  # LIBSVM's nu-SVC does not look at class weights
+    costs = getattr(model, "C_", None)  # our NuSVC with class weights is an SVC with a C of its own per pair
+    if machine == "SVC" or costs is not None:  # LIBSVM's nu-SVC does not look at class weights
         weight = weight * np.asarray(model.class_weight_)[label]
     bias = getattr(model, "fit_intercept", True)
     tasks = []
@@ -92,7 +92,9 @@ def _pairs(
             else:
                 pair_coef = np.where(first, coef[b - 1, rows], coef[a, rows])
             problem: Problem
-            if machine == "NuSVC":
+            if costs is not None:
+                problem = SVCProblem(sign, costs[len(tasks)] * weight[rows], bias)
+            elif machine == "NuSVC":
                 problem = NuSVCProblem(sign, weight[rows], float(model.nu), bias)
             elif np.isinf(C):
                 problem = HardMarginProblem(sign, float(kernel.diag(X)[rows].max()), bias)

@@ -140,7 +140,8 @@ def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatA
         shifted = [problem.judged(task.dual_coef, f + s * errors, task.intercept).terms for s in (-1.0, 1.0)]
         terms = np.maximum(terms, np.maximum(*shifted))
     gap = float(np.maximum(terms, 0.0).sum())
-    kkt = problem.qp.violation(judged.beta, judged.f + problem.qp.linear) + 2 * error
+    violation = problem.qp.violation(judged.beta, judged.f + problem.qp.linear)
+    kkt = violation / problem.unit(judged.beta, judged.f) + 2 * error
     feasible = problem.qp.infeasibility(judged.beta) <= FEASIBILITY_TOL
     finite = bool(np.isfinite([judged.primal, judged.dual, gap]).all())
     reason = "" if feasible else "the dual point is not feasible"

@@ -85,19 +85,11 @@ class KernelGram:
 
     def block(self, index: IntArray) -> Array:
         """(q, q) values among the rows ``index``, with an exact diagonal."""
-        rows = self.rows.take(index)
-        values = self.backend.tile(self.program, rows, rows, threads=self.threads)
-        np.fill_diagonal(values, self.diagonal[index])
-        self.entries += values.size
-        return values
+        return self._symmetric(self.rows.take(index), self.diagonal[index])
 
     def matrix(self) -> FloatArray:
         """The whole matrix in float64."""
-        rows = self._float64_rows(None)
-        values = self.backend.tile(self.program, rows, rows, threads=self.threads)
-        np.fill_diagonal(values, self.diagonal)
-        self.entries += values.size
-        return values
+        return self._symmetric(self._float64_rows(None), self.diagonal)
 
     def cross(self, lines: IntArray, columns: IntArray) -> FloatArray:
         """K[lines, columns] in float64."""
@@ -135,6 +127,20 @@ class KernelGram:
                 values = self.backend.product(self.program, A, B, beta[part], threads=self.threads)
                 result[first : first + 4096] += values
         return result
+
+    def _symmetric(self, rows: Rows, diagonal: FloatArray) -> Array:
+        """Kernel values among ``rows``: the upper triangle by panels, mirrored."""
+        n = rows.n
+        values = np.empty((n, n), dtype=rows.dtype)
+        for first in range(0, n, PIECE):
+            last = min(first + PIECE, n)
+            left, right = rows.slice(first, last), rows.slice(first, n)
+            panel = self.backend.tile(self.program, left, right, threads=self.threads)
+            values[first:last, first:] = panel
+            values[last:, first:last] = panel[:, last - first :].T
+            self.entries += panel.size
+        np.fill_diagonal(values, diagonal)
+        return values
 
     def _fill(self, values: Array, lines: IntArray, piece: IntArray, f: FloatArray, delta: FloatArray) -> None:
         """Compute kernel rows into ``values[lines]`` and add them to f while they are in cache."""

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, is_regressor
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows, resolve_gamma
@@ -40,6 +40,7 @@ class Training(NamedTuple):
     weight: FloatArray  # of the kept rows
     kept: IntArray
     n: int
+    extra: Any = None  # what the machine's :meth:`_describe` found out about the targets
 
 
 def leaves_no_trace(fit: Any) -> Any:
@@ -83,8 +84,9 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 
     def _store(self, parameters: dict[str, Any]) -> None:
         """Keep the constructor's arguments as they are (``parameters`` are its locals)."""
-        for name in self._get_param_names():
-            setattr(self, name, parameters[name])
+        for name, value in parameters.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
 
     # -- what a machine must say ------------------------------------------------------------------------------
 
@@ -98,7 +100,11 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 
     def _validate_targets(self, y: Any) -> Any:
         """Targets as the machine wants them."""
-        return column_or_1d(y, warn=True).astype(np.float64, copy=False)
+        return y.astype(np.float64, copy=False)
+
+    def _describe(self, data: Training) -> Any:
+        """What else the machine wants to know of its targets, once."""
+        return None
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -126,10 +132,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight):
         data = self._validate(X, y, sample_weight)
         kernel = self._resolve_kernel(data)
-        problems = self._problems(data, kernel)
-        starts = self._warm_starts(data, problems)
-        tasks = [Task(rows, problem, start) for (rows, problem), start in zip(problems, starts, strict=True)]
-        outcomes = run_tasks(self, kernel, data.X, data.y, tasks)
+        outcomes = self._solve(data, kernel)
         seed = check_random_state(getattr(self, "random_state", 0) or 0).randint(2**31 - 1)
         certificates = certify_outcomes(self.certify, kernel, data.X, outcomes, seed)
         self._forget()
@@ -141,6 +144,12 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         self.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n,)
         self._publish(data, outcomes)
         return self
+
+    def _solve(self, data: Training, kernel: Kernel) -> list[Outcome]:
+        problems = self._problems(data, kernel)
+        starts = self._warm_starts(data, problems)
+        tasks = [Task(rows, problem, start) for (rows, problem), start in zip(problems, starts, strict=True)]
+        return run_tasks(self, kernel, data.X, data.y, tasks)
 
     def _validate(self, X, y, sample_weight) -> Training:
         if sp.issparse(X) and self._precomputed:
@@ -154,11 +163,18 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
                 self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation"
             )
             n = X.shape[0]
+        target = self._validate_targets(_check_target(self, y, n)) if self._needs_y(y) else None
+        weight, kept = kept_rows(sample_weight, X, n)
+        data = Training(X, target, weight[kept], kept, n)
+        data = data._replace(extra=self._describe(data))
         if self._precomputed:
             _check_gram(X)
-        target = None if y is None else self._validate_targets(_check_target(y, n))
-        weight, kept = kept_rows(sample_weight, X, n)
-        return Training(X, target, weight[kept], kept, n)
+        return data
+
+    def _needs_y(self, y: Any) -> bool:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        return True
 
     @property
     def _precomputed(self) -> bool:
@@ -191,7 +207,6 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         """Drop what the last fit published, so that no attribute outlives its model."""
         for name in [k for k in self.__dict__ if k.endswith("_") and k not in ("n_features_in_", "feature_names_in_")]:
             del self.__dict__[name]
-        self.__dict__.pop("_support_rows", None)
 
     def _publish_support(self, data: Training, support: IntArray, dual_coef: FloatArray) -> None:
         """support_, support_vectors_ and dual_coef_, sparse where X was."""
@@ -221,14 +236,11 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         return result
 
     def _prepared_support(self, program):
-        """Support vectors as the back end wants them, kept between calls."""
-        if not hasattr(self, "_support_rows"):
-            if self._precomputed:
-                empty = np.empty((len(self.support_), 0))
-                self._support_rows = prepare(program, empty, np.float64, columns=np.asarray(self.support_, dtype=np.intp))
-            else:
-                self._support_rows = prepare(program, self.support_vectors_, np.float64)
-        return self._support_rows
+        """Support vectors as the back end wants them."""
+        if self._precomputed:
+            nothing = np.empty((len(self.support_), 0))
+            return prepare(program, nothing, np.float64, columns=np.asarray(self.support_, dtype=np.intp))
+        return prepare(program, self.support_vectors_, np.float64)
 
     def _validate_for_predict(self, X) -> RowData:
         if takes_any_rows(self.kernel) and not hasattr(X, "dtype"):
@@ -260,14 +272,9 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = not self._precomputed
         return tags
 
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        state.pop("_support_rows", None)
-        return state
 
-
-def _check_target(y: Any, n: int) -> Any:
-    y = column_or_1d(y, warn=True)
+def _check_target(estimator: Any, y: Any, n: int) -> Any:
+    y = _check_y(y, estimator=estimator, y_numeric=is_regressor(estimator))
     if len(y) != n:
         raise ValueError(f"X and y have incompatible shapes: X has {n} samples, but y has {len(y)}.")
     return y

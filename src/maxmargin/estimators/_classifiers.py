@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,11 +14,24 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.estimators._base import KernelMachine, Training, _dense
 from maxmargin.estimators._params import documented
-from maxmargin.estimators._run import Outcome
+from maxmargin.estimators._run import Outcome, Task, run_tasks
 from maxmargin.multiclass import OneVsOne
 from maxmargin.problems import HardMarginProblem, NuSVCProblem, SVCProblem
+
+
+class Labels(NamedTuple):
+    """What a classifier knows of its targets."""
+
+    classes: Array
+    label: IntArray  # of the kept rows
+    factors: FloatArray  # one per class
+
+    def weights(self, data: Training) -> FloatArray:
+        """Weight of every kept row, its class's factor included."""
+        return data.weight * self.factors[self.label]
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):
@@ -38,8 +51,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         check_classification_targets(y)
         return y
 
-    def _classes(self, data: Training) -> tuple[Any, Any]:
-        """(classes of the rows that count, label of every row; -1 for rows whose class is left out)."""
+    def _describe(self, data):
+        return self._labels(data)
+
+    def _labels(self, data: Training) -> Labels:
+        """Classes of the rows that count, and the weight that each row has in its class."""
         classes, label = np.unique(data.y[data.kept], return_inverse=True)
         if len(classes) < 2:
             only = "with positive weights " if len(data.kept) < data.n else ""
@@ -47,43 +63,38 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 f"The number of classes has to be greater than one; got {len(classes)} class: "
                 f"Invalid input - all samples {only}belong to the same class."
             )
-        labels = np.full(data.n, -1)
-        labels[data.kept] = label
-        return classes, labels
-
-    def _row_weights(self, data: Training, classes, labels):
-        """(weight of every kept row including its class's, class weights)."""
-        kept_y = data.y[data.kept]
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=kept_y, sample_weight=data.weight)
-        return data.weight * by_class[labels[data.kept]], by_class
+        if self.class_weight is None:
+            return Labels(classes, label, np.ones(len(classes)))
+        factors = compute_class_weight(
+            self.class_weight, classes=classes, y=data.y[data.kept], sample_weight=data.weight
+        )
+        return Labels(classes, label, factors)
 
     def _problems(self, data, kernel):
-        classes, labels = self._classes(data)
-        weight, _ = self._row_weights(data, classes, labels)
-        tasks = OneVsOne(len(classes)).tasks(labels[data.kept])
-        return [(data.kept[t.rows], self._problem(t.sign, weight[t.rows], kernel, data, data.kept[t.rows])) for t in tasks]
+        labels = data.extra
+        tasks = OneVsOne(len(labels.classes)).tasks(labels.label)
+        return [
+            (data.kept[task.rows], self._problem(task, data, labels.weights(data)[task.rows], kernel)) for task in tasks
+        ]
 
     def _publish(self, data, outcomes: list[Outcome]):
-        self.classes_, labels = self._classes(data)
-        _, self.class_weight_ = self._row_weights(data, self.classes_, labels)
-        scheme = OneVsOne(len(self.classes_))
-        kept_labels = labels[data.kept]
-        coefs = [outcome.delivered.dual_coef for outcome in outcomes]
-        table = scheme.pack(coefs, kept_labels)
+        labels = data.extra
+        self.classes_, self.class_weight_ = labels.classes, labels.factors
+        table = OneVsOne(len(self.classes_)).pack([outcome.delivered.dual_coef for outcome in outcomes], labels.label)
         used = np.flatnonzero(np.any(table != 0, axis=0))
-        order = used[np.argsort(kept_labels[used], kind="stable")]  # by class, then by row, as LIBSVM does
-        self.n_support_ = np.bincount(kept_labels[order], minlength=len(self.classes_)).astype(np.int32)
+        order = used[np.argsort(labels.label[used], kind="stable")]  # by class, then by row, as LIBSVM does
+        self.n_support_ = np.bincount(labels.label[order], minlength=len(self.classes_)).astype(np.int32)
         self.intercept_ = np.array([outcome.delivered.intercept for outcome in outcomes])
         self.n_iter_ = np.array([outcome.solution.n_iter for outcome in outcomes], dtype=np.int64)
         self._publish_support(data, data.kept[order], table[:, order])
 
     def _fitted_coefs(self, data, problems):
-        classes, labels = self._classes(data)
-        if not np.array_equal(classes, self.classes_):
+        labels = data.extra
+        if not np.array_equal(labels.classes, self.classes_):
             return [None] * len(problems)
-        table = np.zeros((len(classes) - 1, data.n))
+        table = np.zeros((len(labels.classes) - 1, data.n))
         table[:, self.support_] = _dense(self.dual_coef_)
-        return list(OneVsOne(len(classes)).unpack(table[:, data.kept], labels[data.kept]))
+        return list(OneVsOne(len(labels.classes)).unpack(table[:, data.kept], labels.label))
 
     # -- prediction -------------------------------------------------------------------------------------------
 
@@ -209,11 +220,11 @@ class SVC(KernelClassifier):
     ):
         self._store(locals())
 
-    def _problem(self, sign, weight, kernel, data, rows):
+    def _problem(self, task, data, weight, kernel):
         if np.isinf(self.C):
-            scale = float(kernel.diag(data.X)[rows].max())
-            return HardMarginProblem(sign, scale, self.fit_intercept)
-        return SVCProblem(sign, self.C * weight, self.fit_intercept)
+            scale = float(kernel.diag(data.X)[data.kept[task.rows]].max())
+            return HardMarginProblem(task.sign, scale, self.fit_intercept)
+        return SVCProblem(task.sign, self.C * weight, self.fit_intercept)
 
 
 @documented
@@ -230,11 +241,11 @@ class NuSVC(KernelClassifier):
     Parameters
     ----------
     nu : float in (0, 1], default=0.5
-        Too large a nu for the balance of the classes is an error.
+        Where the classes are too unbalanced for it, the largest feasible nu is used, with a warning.
     {shared}
     class_weight : dict, 'balanced' or None, default=None
-        Factor of the cost v_i for each class (scikit-learn's NuSVC ignores it). Where nu is not feasible with it, the
-        largest feasible nu is used, with a warning.
+        scikit-learn's NuSVC ignores it. Here nu first picks the margin rho without it, and with that C = 1 / rho; then
+        the classes' costs are C times their weights, as in SVC. ``C_`` holds that C for every pair.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Shape of the decision function beyond two classes.
     break_ties : bool, default=False
@@ -300,14 +311,39 @@ class NuSVC(KernelClassifier):
     ):
         self._store(locals())
 
-    def _problem(self, sign, weight, kernel, data, rows):
-        problem = NuSVCProblem(sign, weight, float(self.nu), self.fit_intercept)
+    def _problem(self, task, data, weight, kernel):
+        problem = NuSVCProblem(task.sign, data.weight[task.rows], float(self.nu), self.fit_intercept)
         if self.nu > problem.largest_nu:
-            message = (
+            warnings.warn(
                 f"specified nu is infeasible: nu={self.nu} asks for more than the lighter class has; "
-                f"the largest nu these classes allow is {problem.largest_nu:.6g}"
+                f"the largest feasible value, {problem.largest_nu:.6g}, is used",
+                UserWarning,
+                stacklevel=2,
             )
-            if self.class_weight is None:
-                raise ValueError(message)
-            warnings.warn(f"{message}, which is used", UserWarning, stacklevel=2)
         return problem
+
+    def _solve(self, data, kernel):
+        outcomes = super()._solve(data, kernel)
+        if self.class_weight is None:
+            return outcomes
+        # nu has chosen the margin rho, and with it C = 1 / rho: from here on it is SVC with class weights
+        weights = data.extra.weights(data)
+        tasks = []
+        for task, outcome in zip(OneVsOne(len(data.extra.classes)).tasks(data.extra.label), outcomes, strict=True):
+            rho = outcome.delivered.problem.offsets(outcome.solution.beta, outcome.solution.f).rho
+            if rho <= 0:
+                raise ValueError(
+                    f"nu={self.nu} leaves no margin between two classes, so class_weight has nothing to weigh; "
+                    "give another nu or class_weight=None"
+                )
+            problem = SVCProblem(task.sign, weights[task.rows] / rho, self.fit_intercept)
+            tasks.append(Task(outcome.delivered.rows, problem))
+        return run_tasks(self, kernel, data.X, data.y, tasks)
+
+    def _publish(self, data, outcomes):
+        super()._publish(data, outcomes)
+        if self.class_weight is not None:
+            weights = data.extra.weights(data)
+            tasks = OneVsOne(len(data.extra.classes)).tasks(data.extra.label)
+            first = [(outcome.delivered.problem.C / weights[t.rows])[0] for t, outcome in zip(tasks, outcomes, strict=True)]
+            self.C_ = np.array(first)

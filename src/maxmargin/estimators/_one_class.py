@@ -13,6 +13,9 @@ from maxmargin.estimators._base import KernelMachine, _dense
 from maxmargin.estimators._params import documented
 from maxmargin.problems import OneClassProblem, SVDDProblem
 
+#: Scores this close to the offset, relatively, are on the boundary.
+ROUNDING = 1e-9
+
 
 class OutlierMachine(OutlierMixin, KernelMachine):
     """What the two outlier detectors share: +1 inside, -1 outside."""
@@ -35,6 +38,9 @@ class OutlierMachine(OutlierMixin, KernelMachine):
         """
         return super().fit(X, None, sample_weight)
 
+    def _needs_y(self, y):
+        return False
+
     def _publish(self, data, outcomes):
         (outcome,) = outcomes
         used = np.flatnonzero(outcome.delivered.dual_coef)
@@ -45,17 +51,23 @@ class OutlierMachine(OutlierMixin, KernelMachine):
         self._publish_support(data, data.kept[used], outcome.delivered.dual_coef[None, used])
 
     def decision_function(self, X):
-        """Positive inside, negative outside."""
+        """Positive inside, negative outside, 0 on the boundary."""
         return self.score_samples(X) - self.offset_
 
     def score_samples(self, X):
-        """The decision function before its offset."""
+        """The decision function before its offset; equal to the offset where they differ by rounding only."""
         check_is_fitted(self)
-        return self._scores(X, _dense(self.dual_coef_).ravel())
+        scores = self._scores(X, _dense(self.dual_coef_).ravel()) - self._self_similarity(X)
+        on_boundary = np.abs(scores - self.offset_) <= ROUNDING * (np.abs(scores) + np.abs(self.offset_))
+        return np.where(on_boundary, self.offset_, scores)
+
+    def _self_similarity(self, X):
+        """What the score subtracts beside the sum over support vectors."""
+        return 0.0
 
     def predict(self, X):
-        """+1 for rows inside, -1 for rows outside; a score of exactly 0 is outside, as in LIBSVM."""
-        return np.where(self.decision_function(X) > 0, 1, -1)
+        """+1 for rows inside or on the boundary, as free support vectors are, and -1 for rows outside."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
 
 
 @documented
@@ -131,14 +143,15 @@ class SVDD(OutlierMachine):
     Parameters
     ----------
     {shared}
-    C : float, default=1.0
-        Cost of leaving the ball, C_i = C * weight. With C >= 1 every row is inside; C * sum(weights) must reach 1.
+    C : float or None, default=None
+        Cost of leaving the ball, C_i = C * weight. At most 1 / C rows (by weight) lie outside: with C >= 1 none does, and
+        C * sum(weights) must reach 1. None is 10 / sum(weights): at most a tenth of the rows outside.
 
     Attributes
     ----------
     {attributes}
-    radius_ : float
-        R.
+    radius_, C_ : float
+        R, and the C used.
     offset_
         ``decision_function(X) = score_samples(X) - offset_``, that is R^2 - ||phi(x) - a||^2.
 
@@ -151,20 +164,20 @@ class SVDD(OutlierMachine):
     >>> import numpy as np
     >>> from maxmargin import SVDD
     >>> X = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.5]])
-    >>> ball = SVDD(kernel='linear').fit(X)
+    >>> ball = SVDD(kernel='linear', C=1.0).fit(X)
     >>> round(float(ball.radius_), 6)
     1.0
     """
 
     _parameter_constraints: dict = {
         **KernelMachine._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="neither"), None],
     }
 
     def __init__(
         self,
         *,
-        C=1.0,
+        C=None,
         kernel="rbf",
         degree=3,
         gamma="scale",
@@ -185,8 +198,8 @@ class SVDD(OutlierMachine):
         self._store(locals())
 
     def _problems(self, data, kernel):
-        cost = self.C * data.weight
-        if cost.sum() < 1:
+        cost = self._cost(data) * data.weight
+        if cost.sum() < 1 - 1e-12:
             raise ValueError(
                 f"C={self.C} is too small for these rows: C times the sum of the weights, {cost.sum():.3g}, must be "
                 f"at least 1; take C >= {self.C / cost.sum():.3g}"
@@ -196,13 +209,14 @@ class SVDD(OutlierMachine):
     def _publish(self, data, outcomes):
         super()._publish(data, outcomes)
         (outcome,) = outcomes
-        self.radius_ = float(np.sqrt(max(outcome.delivered.problem.offsets(outcome.solution.beta, outcome.solution.f).rho, 0)))
+        offsets = outcome.delivered.problem.offsets(outcome.solution.beta, outcome.solution.f)
+        self.C_, self.radius_ = self._cost(data), float(np.sqrt(max(offsets.rho, 0.0)))
 
-    def score_samples(self, X):
-        """2 a.phi(x) - k(x, x), the decision function before its offset."""
-        return super().score_samples(X) - self._self_similarity(X)
+    def _cost(self, data):
+        return 10.0 / float(data.weight.sum()) if self.C is None else float(self.C)
 
     def _self_similarity(self, X):
+        """k(x, x): the score is 2 a.phi(x) - k(x, x)."""
         X = self._validate_for_predict(X)
         if self._precomputed:
             raise ValueError("SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use a callable kernel")

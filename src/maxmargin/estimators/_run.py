@@ -30,7 +30,7 @@ from maxmargin.problems import HardMarginProblem, Problem, relative
 from maxmargin.solvers import Solution, Watch, make_solver
 
 #: ``certify='auto'`` recomputes every score when that takes at most this many kernel values.
-CHEAP_VALUES = 2**20
+CHEAP_VALUES = 2**21
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,10 @@ def certify_outcomes(
         return None
     tasks = [outcome.delivered for outcome in outcomes]
     rows = np.unique(np.concatenate([task.rows for task in tasks]))
-    definite = definiteness(kernel, X, rows)
-    support = sum(np.count_nonzero(task.dual_coef) for task in tasks)
-    cheap = len(rows) * min(support, len(rows)) <= CHEAP_VALUES
+    support = np.unique(np.concatenate([task.rows[task.dual_coef != 0] for task in tasks]))
+    cheap = len(rows) * len(support) <= CHEAP_VALUES
+    with single_threaded_blas():  # small products: a second thread costs more than it brings
+        definite = definiteness(kernel, X, rows)
     if mode == "full" or cheap or any(must_recompute(task.problem) for task in tasks):
         scores = recomputed_scores(kernel, X, tasks)
         return [judge(task, f, definite) for task, f in zip(tasks, scores, strict=True)]

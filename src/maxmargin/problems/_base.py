@@ -64,6 +64,10 @@ class Problem(ABC):
     def gap_terms(self, beta: FloatArray, f: FloatArray, offsets: Offsets) -> FloatArray:
         """Fenchel-Young terms, each non-negative, whose sum is primal - dual."""
 
+    def unit(self, beta: FloatArray, f: FloatArray) -> float:
+        """How many units of ``f`` one margin unit of the published model is."""
+        return 1.0
+
     def dual(self, beta: FloatArray, f: FloatArray) -> float:
         """Dual objective: a lower bound on the primal optimum when ``beta`` is feasible."""
         return -self.qp.objective(beta, f)

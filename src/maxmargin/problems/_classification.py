@@ -151,6 +151,12 @@ class HardMarginProblem(_Hull):
         # margin rho > 0 on every row in the limit: dividing by rho makes the hyperplane canonical
         return beta / offsets.rho, offsets.intercept / offsets.rho
 
+    def unit(self, beta, f):
+        """rho, the margin before rescaling; inf once the hulls touch, for then there is nothing left to find."""
+        if float(beta @ f) <= TOUCHING * self.scale:
+            return np.inf
+        return max(self.offsets(beta, f).rho, TOUCHING * self.scale)
+
     def recovered(self, dual_coef, f, intercept):
         scale = self.sizes()[1] / max(float(np.abs(dual_coef).sum()), np.finfo(float).tiny)
         return dual_coef * scale, f * scale, Offsets(intercept=intercept * scale, rho=scale)

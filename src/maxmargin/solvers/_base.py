@@ -109,7 +109,7 @@ class Watch:
         )
         self.history.append(record)
         asked_to_stop = self.callback is not None and self.callback(record)
-        if self.met(record, violation):
+        if self.met(record, violation / problem.unit(beta, f)):
             return Status.OPTIMAL
         if asked_to_stop:
             return Status.STOPPED

@@ -12,7 +12,7 @@ Cost: |F|^3 / 3 per solve.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.problems import DualQP
@@ -55,26 +55,34 @@ def _direction(K: FloatArray, qp: DualQP, beta: FloatArray, grad: FloatArray, fr
         return np.zeros(len(free))
     slope = grad[free] + qp.epsilon * sign
     block = K[np.ix_(free, free)]
+    factor = _cholesky(block)
+    if factor is None:
+        return None
+    direction = np.zeros(len(free))
+    for _ in range(2):  # the second round removes what the shift and the rounding left
+        direction = direction + _constrained(factor, A, -(slope + block @ direction))
+    return direction if slope @ direction <= 0 and np.isfinite(direction).all() else None
+
+
+def _cholesky(block: FloatArray) -> FloatArray | None:
+    """Cholesky factor of the block plus the least shift that makes it definite."""
+    mean = float(np.trace(block)) / len(block)
     for shift in SHIFTS:
-        try:
-            factor = scipy.linalg.cho_factor(block + shift * np.trace(block) / len(free) * np.eye(len(free)))
-        except scipy.linalg.LinAlgError:
-            continue
-        direction = np.zeros(len(free))
-        for _ in range(2):  # the second round removes what the shift and the rounding left
-            direction = direction + _constrained(factor, A, -(slope + block @ direction))
-        return direction if slope @ direction <= 0 and np.isfinite(direction).all() else None
+        shifted = block.copy()
+        shifted.flat[:: len(block) + 1] += shift * mean
+        factor, info = dpotrf(shifted, lower=1, overwrite_a=1)
+        if info == 0:
+            return factor
     return None
 
 
-def _constrained(factor: tuple, A: FloatArray, right: FloatArray) -> FloatArray:
+def _constrained(factor: FloatArray, A: FloatArray, right: FloatArray) -> FloatArray:
     """argmin 1/2 d'Hd - right'd with A d = 0, given the Cholesky factor of H."""
-    plain = scipy.linalg.cho_solve(factor, right)
+    both, _ = dpotrs(factor, np.column_stack([right, *A]), lower=1)
+    plain, across = both[:, 0], both[:, 1:]
     if len(A) == 0:
         return plain
-    across = scipy.linalg.cho_solve(factor, A.T)
-    multiplier = np.linalg.lstsq(A @ across, A @ plain, rcond=None)[0]
-    return plain - across @ multiplier
+    return plain - across @ np.linalg.solve(A @ across, A @ plain)
 
 
 def _longest(qp: DualQP, beta: FloatArray, free: IntArray, direction: FloatArray) -> tuple[float, int, float]:

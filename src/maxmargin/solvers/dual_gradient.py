@@ -50,10 +50,10 @@ class DualGradient:
     max_steps: int = 100_000
     report_every: int = 10
 
-    def solve(self, problem: Problem, gram: Gram, start: FloatArray, watch: Watch) -> Solution:
-        """Ascend from the feasible point nearest to ``start``."""
+    def solve(self, problem: Problem, gram: Gram, start: FloatArray | None, watch: Watch) -> Solution:
+        """Ascend from the feasible point nearest to ``start`` (None: from zero, where that is feasible)."""
         qp, matrix = problem.qp, gram.matrix()
-        beta = nearest(qp, start)
+        beta = nearest(qp, qp.start() if start is None else start)
         lipschitz = largest_eigenvalue(matrix)
         steps, moving = 0, True
         while True:
@@ -106,22 +106,19 @@ def nearest(qp: DualQP, centre: FloatArray, threshold: float = 0.0) -> FloatArra
     balance puts nu into high = t + nu and low = t - nu, the budget's multiplier raises t.
     """
     up, down = qp.upper, -qp.lower
-
-    def point(high: float, low: float) -> FloatArray:
-        return np.clip(centre - high, 0.0, up) - np.clip(-centre - low, 0.0, down)
-
     if qp.budget is None or qp.budget_is_bound:
         nu = _balancing(qp, centre, threshold) if qp.balance else 0.0
-        beta = point(threshold + nu, threshold - nu)
+        beta = np.clip(centre - threshold - nu, 0.0, up) - np.clip(nu - centre - threshold, 0.0, down)
+        if qp.balance:
+            beta = _settled(beta, np.where(beta < 0, -down, 0.0), np.where(beta > 0, up, 0.0), qp.total)
         if qp.budget is None or np.abs(beta).sum() <= qp.budget:
             return beta
     if not qp.balance:
-        level = _level(np.concatenate([centre, -centre]), np.concatenate([up, down]), qp.budget)
-        return point(level, level)
+        parts = _filled(np.concatenate([centre, -centre]), np.concatenate([up, down]), qp.budget)
+        return parts[: qp.n] - parts[qp.n :]
     # both sums given: those of the positive and of the negative part are given too, and part the problem in two
-    high = _level(centre, up, (qp.budget + qp.total) / 2)
-    low = _level(-centre, down, (qp.budget - qp.total) / 2)
-    return point(high, low)
+    positive = _filled(centre, up, (qp.budget + qp.total) / 2)
+    return positive - _filled(-centre, down, (qp.budget - qp.total) / 2)
 
 
 def _balancing(qp: DualQP, centre: FloatArray, threshold: float) -> float:
@@ -130,6 +127,18 @@ def _balancing(qp: DualQP, centre: FloatArray, threshold: float) -> float:
     # -clip(-c + nu - t, 0, d) = clip(c + t + d - nu, 0, d) - d: the negative part as one more part that fills up
     tops = np.concatenate([centre - threshold, centre + threshold + down])
     return _level(tops, np.concatenate([up, down]), qp.total + float(down.sum()))
+
+
+def _filled(tops: FloatArray, room: FloatArray, total: float) -> FloatArray:
+    """clip(tops - a, 0, room) with the sum ``total``."""
+    return _settled(np.clip(tops - _level(tops, room, total), 0.0, room), np.zeros(len(room)), room, total)
+
+
+def _settled(x: FloatArray, low: FloatArray, high: FloatArray, total: float) -> FloatArray:
+    """Spread over the entries between their bounds what rounding the level, a larger number, did to the sum."""
+    inside = (x > low) & (x < high)
+    error = (float(x.sum()) - total) / max(int(inside.sum()), 1)
+    return np.where(inside, np.clip(x - error, low, high), x)
 
 
 def _level(tops: FloatArray, room: FloatArray, total: float) -> float:

@@ -17,7 +17,7 @@ Papers: Mehrotra 1992 (the method), Fine and Scheinberg 2001 (for the dual SVM),
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, eigh, lu_solve
@@ -40,10 +40,14 @@ FRACTION = 0.995
 RIDGE = 1e-15
 #: Solves of one Newton system: the first, and corrections by what is left over (they also undo the ridge).
 REFINEMENTS = 3
+#: Relative rounding errors of x that ``beta`` may keep out of its own value.
+GRID = 32 * np.finfo(float).eps
 #: Smallest eigenvalue, relative to the largest k(x, x), that still passes for a rounding error.
 ROUNDING = 1e-10
 #: Relative rest of a budget that the feasible copy may spend, when its multiplier says that it is spent.
 NEARLY_SPENT = 1e-6
+#: Relative error of a sum that no free row can mend and that stays as it is.
+LEFT_ALONE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,9 @@ class InteriorPoint:
         for rounds in range(self.max_rounds + 1):
             beta = _feasible(qp, form, point, float(np.max(np.diag(K))))
             f = K @ beta
-            status = watch.judge(problem, beta, f, rounds, qp.violation(beta, f + qp.linear))
-            best.update(beta, watch.history[-1], point.complementarity)
+            violation = qp.violation(beta, f + qp.linear)
+            status = watch.judge(problem, beta, f, rounds, violation)
+            best.update(beta, watch.history[-1], violation, point.complementarity)
             if status not in (None, Status.OPTIMAL) or best.final or (status is not None and _spent(watch, rounds)):
                 break
             point = _advance(form, inner, point)
@@ -81,7 +86,7 @@ class InteriorPoint:
                 break
         f = gram.product(best.beta)
         if status in (None, Status.OPTIMAL):
-            met = watch.met(best.record, qp.violation(best.beta, f + qp.linear))
+            met = watch.met(best.record, qp.violation(best.beta, f + qp.linear) / problem.unit(best.beta, f))
             status = Status.OPTIMAL if met else Status.MAX_ITER if rounds == self.max_rounds else Status.STALLED
         return watch.solution(best.beta, f, status, rounds, gram.entries)
 
@@ -105,19 +110,20 @@ def _spent(watch: Watch, rounds: int) -> bool:
 
 
 class _Best:
-    """The feasible copy with the smallest gap so far, and whether it is final."""
+    """The feasible copy with the smallest violation so far, and whether it is final."""
 
     beta: FloatArray
     record: Record
-    gap, closest, idle, final = np.inf, np.inf, 0, False
+    violation, closest, idle, final = np.inf, np.inf, 0, False
 
-    def update(self, beta: FloatArray, record: Record, complementarity: float) -> None:
-        nearer = AHEAD * self.gap < complementarity < PROGRESS * self.closest or not np.isfinite(self.gap)
-        self.idle = 0 if nearer or record.gap < PROGRESS * self.gap else self.idle + 1
+    def update(self, beta: FloatArray, record: Record, violation: float, complementarity: float) -> None:
+        nearer = AHEAD * record.gap < complementarity < PROGRESS * self.closest
+        self.idle = 0 if nearer or violation < PROGRESS * self.violation else self.idle + 1
         self.closest = min(self.closest, complementarity)
-        if record.gap < self.gap or not np.isfinite(self.gap):
-            self.beta, self.record, self.gap = beta, record, record.gap
-        self.final = self.idle >= PATIENCE or relative(record.gap, record.primal, record.dual) <= ACCURACY
+        if violation < self.violation:
+            self.beta, self.record, self.violation = beta, record, violation
+        optimal = violation == 0 or relative(record.gap, record.primal, record.dual) <= ACCURACY
+        self.final = optimal or self.idle >= PATIENCE
 
 
 @dataclass(frozen=True)
@@ -196,15 +202,12 @@ class _Form:
 
 
 def _constraints(qp: DualQP) -> tuple[FloatArray, FloatArray]:
-    """Weights of sum(x) and of sum(beta) in each row of Ax, and r.
-
-    Balance and budget together are the sums of the two signs, which stay apart numerically.
-    """
-    if qp.budget is None:
-        return np.array([[0.0, 1.0]] * qp.balance).reshape(-1, 2), np.array([qp.total] * qp.balance)
-    if not qp.balance:
-        return np.array([[1.0, 0.0]]), np.array([qp.budget])
-    return np.array([[0.5, 0.5], [0.5, -0.5]]), np.array([qp.budget + qp.total, qp.budget - qp.total]) / 2
+    """Weights of sum(x) and of sum(beta) in each row of Ax, and r."""
+    if qp.balance and qp.budget is not None and not qp.budget_is_bound:
+        # as the sums of the two signs, which stay apart numerically when all rows of one sign are on bounds
+        return np.array([[0.5, 0.5], [0.5, -0.5]]), np.array([qp.budget + qp.total, qp.budget - qp.total]) / 2
+    rows = [([0.0, 1.0], qp.total)] * qp.balance + [([1.0, 0.0], qp.budget)] * (qp.budget is not None)
+    return np.array([weights for weights, _ in rows]).reshape(-1, 2), np.array([given for _, given in rows])
 
 
 class _Newton:
@@ -269,7 +272,9 @@ def _advance(form: _Form, K: FloatArray, at: _Point) -> _Point:
     ahead = at.moved(guess, at.reach(guess)).complementarity / at.complementarity
     mu = ahead**3 * at.complementarity / (2 * len(at.x))  # Mehrotra's rule
     step = direction(low + mu - guess.x * guess.z, high + mu - guess.w * guess.v)
-    return at.moved(step, FRACTION * at.reach(step))
+    new = at.moved(step, FRACTION * at.reach(step))
+    parts, grid = form.rows(new.x), GRID * np.bincount(form.row, np.abs(form.sign) * new.x, minlength=len(K))
+    return replace(new, beta=np.where(np.abs(new.beta - parts) <= grid, new.beta, parts))
 
 
 def _feasible(qp: DualQP, form: _Form, point: _Point, top: float) -> FloatArray:
@@ -310,5 +315,8 @@ def _shifted(x: FloatArray, low: FloatArray | float, high: FloatArray, free: Arr
     missing = total - float(x.sum())
     room = high - x if missing > 0 else x - low
     share = np.where(free, room, 0.0)
-    share = share if share.sum() >= abs(missing) else room
+    if share.sum() < abs(missing):
+        if abs(missing) <= LEFT_ALONE * np.abs(x).sum():
+            return x  # a vertex, and its rounding errors: no row is to leave its bound for them
+        share = room
     return np.clip(x + missing * share / max(float(share.sum()), np.finfo(float).tiny), low, high)

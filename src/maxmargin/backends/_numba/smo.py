@@ -63,11 +63,11 @@ def find(grad, shift, value):
 @jit
 def best_partner(grad, down, low, row, diagonal, i, gain):
     """j that gains most when i moves up with slope ``low``: max diff^2 / curvature over diff > 0."""
-    base, floor = diagonal[i], FLAT * diagonal[i]
+    base, floor = diagonal[i], FLAT * abs(diagonal[i])
     best = np.float32(0.0)
     for k in range(grad.size):
         diff = np.float32(fmax(grad[k] + down[k] - low, 0.0))
-        curvature = np.float32(fmax(base + diagonal[k] - 2.0 * row[k], floor + FLAT * diagonal[k]))
+        curvature = np.float32(fmax(base + diagonal[k] - 2.0 * row[k], floor + FLAT * abs(diagonal[k])))
         gain[k] = diff * diff / curvature
         best = fmax(best, gain[k])
     n = np.int32(grad.size)
@@ -132,7 +132,7 @@ def pair_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_sh
         j = best_partner(grad, downs, low, K[i], diagonal, i, gain)
         if j < 0:
             j = most_downward(grad, downs, high)
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], FLAT * (diagonal[i] + diagonal[j]))
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], FLAT * (abs(diagonal[i]) + abs(diagonal[j])))
         wanted = (grad[j] + downs[j] - low) / curvature if curvature > 0 else np.inf
         if j_side > i_side:  # both move away from zero and spend the budget
             wanted = min(wanted, slack / 2)
