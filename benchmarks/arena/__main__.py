@@ -23,8 +23,8 @@ PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex
 LEGEND = """\
 fit: best warm fit; first: first fit of a fresh process (it compiles where a disk cache is empty); gap, kkt: our float64
 certificate of its solution (? does not hold); certify: what that took; memory: peak of the fits above the memory after
-reading the data, its own code included; score: accuracy, R2 of a regression, share accepted by a one-class machine (* on
-the training rows: there are no others); ratio: its time over ours; floor: its gap falls no further, whatever tol."""
+reading the data, its own code included; score: accuracy, R2 of a regression, share accepted by a one-class machine (*
+on the training rows: there are no others); ratio: its time over ours; floor: its gap falls no further, whatever tol."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -42,26 +42,50 @@ def newton(K: FloatArray, qp: DualQP, beta: FloatArray, max_solves: int = 20) ->
 
 
 def _direction(K: FloatArray, qp: DualQP, beta: FloatArray, grad: FloatArray, free: IntArray) -> FloatArray | None:
-    sign = np.sign(beta[free])
-    constraints = []
-    if qp.balance:
-        constraints.append(np.ones(len(free)))
-    if qp.budget is not None and qp.slack(beta) == 0:
-        constraints.append(sign)
-    if len(constraints) == 2 and (np.all(sign > 0) or np.all(sign < 0)):
-        constraints.pop()  # the two sums are one
-    A = np.array(constraints).reshape(len(constraints), len(free))
-    if len(free) <= len(constraints):
+    """argmin of the quadratic model over the free variables with their sums kept.
+
+    Each sum is used to eliminate one variable, the pivot: d_pivot = -sum e_i d_i. What is left is a definite system in
+    the curvatures of pairs, which stays accurate where K itself is singular.
+    """
+    families = _families(qp, beta, free)
+    rest = np.ones(len(free), dtype=bool)
+    pivots, E = [], np.zeros((len(free), len(families)))
+    for number, sign in enumerate(families):
+        members = np.flatnonzero(sign)
+        pivot = members[np.argmin(K[free[members], free[members]])]
+        pivots.append(pivot)
+        rest[pivot] = False
+        E[:, number] = sign * sign[pivot]
+    if not rest.any():
         return np.zeros(len(free))
-    slope = grad[free] + qp.epsilon * sign
+    slope = grad[free] + qp.epsilon * np.sign(beta[free])
     block = K[np.ix_(free, free)]
-    factor = _cholesky(block)
+    reduced = block - block[:, pivots] @ E.T - E @ block[pivots] + E @ block[np.ix_(pivots, pivots)] @ E.T
+    reduced, right = reduced[np.ix_(rest, rest)], (E @ slope[pivots] - slope)[rest]
+    factor = _cholesky(reduced)
     if factor is None:
         return None
+    part = dpotrs(factor, right, lower=1)[0]
+    part += dpotrs(factor, right - reduced @ part, lower=1)[0]  # removes what the shift and the rounding left
+    if not (np.isfinite(part).all() and right @ part >= 0):
+        return None
     direction = np.zeros(len(free))
-    for _ in range(2):  # the second round removes what the shift and the rounding left
-        direction = direction + _constrained(factor, A, -(slope + block @ direction))
-    return direction if slope @ direction <= 0 and np.isfinite(direction).all() else None
+    direction[rest] = part
+    direction[pivots] = -E[rest].T @ part
+    return direction
+
+
+def _families(qp: DualQP, beta: FloatArray, free: IntArray) -> list[FloatArray]:
+    """Coefficients (+-1, 0 for non-members) of the sums that must be kept, with disjoint members."""
+    sign = np.sign(beta[free])
+    spent = qp.budget is not None and qp.slack(beta) == 0
+    if not qp.balance:
+        sums = [sign] if spent else []
+    elif spent:
+        sums = [(sign > 0).astype(float), (sign < 0).astype(float)]
+    else:
+        sums = [np.ones(len(free))]
+    return [s for s in sums if s.any()]
 
 
 def _cholesky(block: FloatArray) -> FloatArray | None:
@@ -69,20 +93,11 @@ def _cholesky(block: FloatArray) -> FloatArray | None:
     mean = float(np.trace(block)) / len(block)
     for shift in SHIFTS:
         shifted = block.copy()
-        shifted.flat[:: len(block) + 1] += shift * mean
+        shifted.flat[:: len(block) + 1] += max(shift * mean, np.finfo(float).tiny)
         factor, info = dpotrf(shifted, lower=1, overwrite_a=1)
         if info == 0:
             return factor
     return None
-
-
-def _constrained(factor: FloatArray, A: FloatArray, right: FloatArray) -> FloatArray:
-    """argmin 1/2 d'Hd - right'd with A d = 0, given the Cholesky factor of H."""
-    both, _ = dpotrs(factor, np.column_stack([right, *A]), lower=1)
-    plain, across = both[:, 0], both[:, 1:]
-    if len(A) == 0:
-        return plain
-    return plain - across @ np.linalg.solve(A @ across, A @ plain)
 
 
 def _longest(qp: DualQP, beta: FloatArray, free: IntArray, direction: FloatArray) -> tuple[float, int, float]:

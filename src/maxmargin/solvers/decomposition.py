@@ -22,6 +22,12 @@ from maxmargin.solvers._newton import newton
 
 #: Compiled steps between two looks at the clock, times the number of rows.
 STEPS_TIMES_ROWS = 2**25
+#: Pairwise steps per row, on a problem that is one working set, before Newton steps are tried.
+FIRST_STEPS = 20
+#: Relative gain of the objective that counts as none; three rounds without end the fit.
+NO_GAIN = 1e-15
+#: Relative error of a score summed from rounded kernel values.
+ROUNDING = 64 * np.finfo(np.float64).eps
 #: Polishing stops when the violation is this small relative to the largest score.
 POLISHED = 1e-11
 #: Rows drawn to measure the error of float32 scores, and the safety factor on what is seen there.
@@ -52,25 +58,37 @@ class Decomposition:
     def _solve_whole(self, problem: Problem, gram: KernelGram, beta: FloatArray, watch: Watch) -> Solution:
         qp, K = problem.qp, gram.matrix()
         everything = np.arange(gram.n)
-        f, n_iter, status = K @ beta, 0, None
-        at_once = max(1, STEPS_TIMES_ROWS // max(1, gram.n))
+        f, n_iter, status, unmoved = K @ beta, 0, None, 0
+        at_once = FIRST_STEPS * (gram.n + 50)
         tol = watch.tol * problem.unit(beta, f)
         while status is None:
-            grad = f + qp.linear
+            grad, before = f + qp.linear, qp.objective(beta, f)
             if watch.gap_tol is not None:
                 tol = 0.1 * qp.violation(beta, grad)
-            result = self._inner(
-                qp, everything, K, grad, beta, gram.diagonal, tol, watch.steps_left(n_iter, at_once)
-            )
+            steps = watch.steps_left(n_iter, at_once)
+            result = self._inner(qp, everything, K, grad, beta, gram.diagonal, tol, steps)
             n_iter += result.steps
-            if result.violation <= tol and self.polish:
-                beta = self._polish(qp, K, gram, beta, n_iter)
+            if result.violation <= tol:
+                beta = self._polish(qp, K, gram, beta, n_iter) if self.polish else beta
+            elif n_iter != watch.max_iter:  # slow going: a hard problem, where Newton steps save most pairwise ones
+                beta = self._accelerate(qp, K, beta)
+                at_once = min(2 * at_once, STEPS_TIMES_ROWS // gram.n)
             f = K @ beta  # afresh: the steps' rounding does not pile up
-            status = watch.judge(problem, beta, f, n_iter, qp.violation(beta, f + qp.linear))
-            tol = min(0.1 * tol, watch.tol * problem.unit(beta, f))  # only reached when the goal lies deeper
-            if status is None and result.steps == 0 and tol < np.finfo(float).eps:
+            violation = qp.violation(beta, f + qp.linear)
+            status = watch.judge(problem, beta, f, n_iter, violation)
+            tol = min(0.1 * tol, watch.tol * problem.unit(beta, f))  # matters only when the goal lies deeper
+            gained = before - qp.objective(beta, f)
+            unmoved = unmoved + 1 if gained <= NO_GAIN * abs(before) else 0
+            if status is None and (unmoved >= 3 or violation <= rounding_floor(gram.diagonal, beta)):
                 status = Status.STALLED
         return watch.solution(beta, f, status, n_iter, gram.entries)
+
+    def _accelerate(self, qp: DualQP, K: FloatArray, beta: FloatArray) -> FloatArray:
+        """Newton steps from ``beta``, if they lead to a better point."""
+        candidate = newton(K, qp, beta, max_solves=50)
+        if candidate is None or not qp.objective(candidate, K @ candidate) < qp.objective(beta, K @ beta):
+            return beta
+        return candidate
 
     def _polish(self, qp: DualQP, K: FloatArray, gram: KernelGram, beta: FloatArray, n_iter: int) -> FloatArray:
         """Newton and pairwise steps in turn until the violation is at rounding; never a worse point."""
@@ -120,7 +138,7 @@ class Decomposition:
             if len(moved) == 0 and not exact:
                 gram, f = gram.in_float64(), gram.product(beta)
                 continue
-            if len(moved) == 0:
+            if len(moved) == 0 or (exact and violation <= rounding_floor(gram.diagonal, beta)):
                 return watch.solution(beta, f, Status.STALLED, n_iter, gram.entries)
             beta[index] = inner_beta
             gram.add_product(f, index[moved], delta[moved])
@@ -144,6 +162,11 @@ class Decomposition:
         box = Box(qp.lower[index], qp.upper[index], diagonal)
         run = self.backend.pair_block if qp.balance else self.backend.free_block
         return run(K, grad, beta, box, options)
+
+
+def rounding_floor(diagonal: FloatArray, beta: FloatArray) -> float:
+    """Violations this small are rounding errors of f = K beta."""
+    return ROUNDING * float(np.abs(diagonal).max(initial=0.0)) * float(np.abs(beta).sum())
 
 
 def working_set(qp: DualQP, beta: FloatArray, grad: FloatArray, previous: IntArray, size: int) -> IntArray:

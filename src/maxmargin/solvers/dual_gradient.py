@@ -57,7 +57,7 @@ class DualGradient:
         lipschitz = largest_eigenvalue(matrix)
         steps, moving = 0, True
         while True:
-            f = matrix @ beta
+            f: FloatArray = matrix @ beta
             status = watch.judge(problem, beta, f, steps, qp.violation(beta, f + qp.linear))
             if status is None and steps >= self.max_steps:
                 status = Status.MAX_ITER
@@ -82,14 +82,14 @@ def ascend(
         delta = target - beta
         change = matrix @ delta
         # 1/2 d'Kd <= L/2 d'd is all the descent lemma needs of L, and it needs it of this d alone
-        if delta @ change <= lipschitz * (delta @ delta):
+        if not delta @ change > lipschitz * (delta @ delta):
             return target, f + change, lipschitz, bool(delta.any())
         lipschitz *= BACKTRACK
 
 
 def largest_eigenvalue(matrix: FloatArray) -> float:
     """Power iteration for the largest |eigenvalue|, from below; 1 for a zero matrix, where any step will do."""
-    vector = np.random.default_rng(0).standard_normal(len(matrix))
+    vector: FloatArray = np.random.default_rng(0).standard_normal(len(matrix))
     size = 0.0
     for _ in range(POWER_STEPS):
         vector = matrix @ (vector / np.linalg.norm(vector))
@@ -103,7 +103,8 @@ def nearest(qp: DualQP, centre: FloatArray, threshold: float = 0.0) -> FloatArra
     r"""argmin 1/2 ||b - centre||^2 + threshold |b|_1 over the feasible set of ``qp``, exactly.
 
     With b = x - x', both non-negative, x = clip(centre - high, 0, u) and x' = clip(-centre - low, 0, -l):
-    balance puts nu into high = t + nu and low = t - nu, the budget's multiplier raises t.
+    balance puts nu into high = t + nu and low = t - nu, the budget's multiplier raises t. A budget that must be
+    spent presupposes rows of one sign, or the set would not be convex.
     """
     up, down = qp.upper, -qp.lower
     if qp.budget is None or qp.budget_is_bound:

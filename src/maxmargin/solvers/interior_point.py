@@ -1,7 +1,8 @@
 r"""Interior point: the reference solver, for small problems to full double precision.
 
-Problem: the dual QP of :mod:`maxmargin.problems`. With beta = Sx, one part x for each sign a row may take and one
-more for what is left of a budget that is a bound, it reads
+Problem: the dual QP of :mod:`maxmargin.problems` (a budget that must be spent presupposes rows of one sign, or it
+would not be convex). With beta = Sx, one part x for each sign a row may take and one more for what is left of a
+budget that is a bound, it reads
 
 .. math:: \min_x \tfrac12 x'S'KSx + c'x \quad\text{s.t.}\quad Ax = r,\; x + w = u,\; x, w \ge 0.
 
@@ -40,14 +41,12 @@ FRACTION = 0.995
 RIDGE = 1e-15
 #: Solves of one Newton system: the first, and corrections by what is left over (they also undo the ridge).
 REFINEMENTS = 3
-#: Relative rounding errors of x that ``beta`` may keep out of its own value.
+#: How far the carried beta may differ from Sx, relative to the parts: their rounding errors.
 GRID = 32 * np.finfo(float).eps
 #: Smallest eigenvalue, relative to the largest k(x, x), that still passes for a rounding error.
 ROUNDING = 1e-10
-#: Relative rest of a budget that the feasible copy may spend, when its multiplier says that it is spent.
-NEARLY_SPENT = 1e-6
-#: Relative error of a sum that no free row can mend and that stays as it is.
-LEFT_ALONE = 1e-12
+#: Relative errors of the sums: a budget is spent up to the first, one no free row can mend stays up to the second.
+NEARLY_SPENT, LEFT_ALONE = 1e-6, 1e-12
 
 
 @dataclass(frozen=True)
@@ -75,19 +74,21 @@ class InteriorPoint:
         point, best = form.start(inner), _Best()
         for rounds in range(self.max_rounds + 1):
             beta = _feasible(qp, form, point, float(np.max(np.diag(K))))
-            f = K @ beta
+            f: FloatArray = K @ beta
             violation = qp.violation(beta, f + qp.linear)
             status = watch.judge(problem, beta, f, rounds, violation)
             best.update(beta, watch.history[-1], violation, point.complementarity)
             if status not in (None, Status.OPTIMAL) or best.final or (status is not None and _spent(watch, rounds)):
                 break
-            point = _advance(form, inner, point)
+            with np.errstate(all="ignore"):  # the step that overflows is the one that ends it
+                point = _advance(form, inner, point)
             if not np.isfinite(point.complementarity):
                 break
         f = gram.product(best.beta)
-        if status in (None, Status.OPTIMAL):
-            met = watch.met(best.record, qp.violation(best.beta, f + qp.linear) / problem.unit(best.beta, f))
-            status = Status.OPTIMAL if met else Status.MAX_ITER if rounds == self.max_rounds else Status.STALLED
+        if status is None or status is Status.OPTIMAL:
+            violation = qp.violation(best.beta, f + qp.linear) / problem.unit(best.beta, f)
+            unmet = Status.MAX_ITER if rounds == self.max_rounds else Status.STALLED
+            status = Status.OPTIMAL if watch.met(best.record, violation) else unmet
         return watch.solution(best.beta, f, status, rounds, gram.entries)
 
 
@@ -120,10 +121,10 @@ class _Best:
         nearer = AHEAD * record.gap < complementarity < PROGRESS * self.closest
         self.idle = 0 if nearer or violation < PROGRESS * self.violation else self.idle + 1
         self.closest = min(self.closest, complementarity)
-        if violation < self.violation:
+        exact = violation == 0 or relative(record.gap, record.primal, record.dual) <= ACCURACY
+        if exact or violation < self.violation:
             self.beta, self.record, self.violation = beta, record, violation
-        optimal = violation == 0 or relative(record.gap, record.primal, record.dual) <= ACCURACY
-        self.final = optimal or self.idle >= PATIENCE
+        self.final = exact or self.idle >= PATIENCE
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ class _Form:
         live = np.flatnonzero(qp.upper > qp.lower)
         up, down = qp.upper[live], -qp.lower[live]
         plus, minus = np.flatnonzero(up), np.flatnonzero(down)
-        rest = [0.0] if qp.budget_is_bound else []
+        rest = [0.0] if qp.budget_is_bound and len(live) else []
         row = np.concatenate([plus, minus, rest]).astype(int)
         sign = np.concatenate([np.ones(len(plus)), -np.ones(len(minus)), rest])
         cost = np.where(sign == 0, 0.0, sign * qp.linear[live][row] + qp.epsilon)
@@ -186,7 +187,7 @@ class _Form:
 
     def rows(self, x: FloatArray) -> FloatArray:
         """Sx."""
-        return np.bincount(self.row, self.sign * x, minlength=len(self.live))
+        return np.bincount(self.row, self.sign * x, minlength=len(self.live)).astype(float)
 
     def gradient(self, K: FloatArray, beta: FloatArray) -> FloatArray:
         """S'K beta."""
@@ -235,7 +236,7 @@ class _Newton:
 
     def on_rows(self, a: FloatArray) -> FloatArray:
         """T'a."""
-        return np.bincount(self.form.row, self.share * a, minlength=len(self.K))
+        return np.bincount(self.form.row, self.share * a, minlength=len(self.K)).astype(float)
 
     def slide(self, a: FloatArray) -> FloatArray:
         """t(a)."""
@@ -287,30 +288,34 @@ def _feasible(qp: DualQP, form: _Form, point: _Point, top: float) -> FloatArray:
     high = (top * point.w < point.v) & (point.w < point.x)
     x = np.where(low, 0.0, np.where(high, form.cap, point.x))
     loose = np.bincount(form.row, ~(low | high) & (form.sign != 0), minlength=len(form.live)) > 0
-    beta, free = np.zeros(qp.n), np.zeros(qp.n, dtype=bool)
-    beta[form.live] = np.where(loose, point.beta + form.rows(x - point.x), form.rows(x))
+    free = np.zeros(qp.n, dtype=bool)
     free[form.live] = loose
+    beta: FloatArray = np.zeros(qp.n)
+    beta[form.live] = np.where(loose, point.beta + form.rows(x - point.x), form.rows(x))
     beta = np.clip(beta, qp.lower, qp.upper)
-    if qp.budget is None or qp.budget_is_bound:
-        beta = _shifted(beta, qp.lower, qp.upper, free, qp.total) if qp.balance else beta
-        if qp.budget is None or np.abs(beta).sum() <= qp.budget * (1 - NEARLY_SPENT * low[-1]):
-            return beta
-    return _spending_all(qp, beta, free)
+    if qp.balance and (qp.budget is None or qp.budget_is_bound):
+        beta = _shifted(beta, qp.lower, qp.upper, free, qp.total)
+    if qp.budget is None:
+        return beta
+    if qp.budget_is_bound and np.abs(beta).sum() <= qp.budget * (1 - NEARLY_SPENT * low[-1:].any()):
+        return beta
+    return _spending(qp.budget, qp, beta, free)
 
 
-def _spending_all(qp: DualQP, beta: FloatArray, free: Array) -> FloatArray:
+def _spending(budget: float, qp: DualQP, beta: FloatArray, free: Array) -> FloatArray:
     """``beta`` with its positive and its negative part shifted to ``sum(|beta|) = budget``."""
     n, parts = qp.n, np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
     room = np.concatenate([np.where(beta < 0, 0.0, qp.upper), np.where(beta > 0, 0.0, -qp.lower)])
-    free = np.concatenate([free, free]) & (parts > 0)
-    if not qp.balance:
-        parts = _shifted(parts, 0.0, room, free, qp.budget)
-        return parts[:n] - parts[n:]
-    plus = _shifted(parts[:n], 0.0, room[:n], free[:n], (qp.budget + qp.total) / 2)
-    return plus - _shifted(parts[n:], 0.0, room[n:], free[n:], (qp.budget - qp.total) / 2)
+    free, none = np.concatenate([free, free]) & (parts > 0), np.zeros(2 * n)
+    if qp.balance:
+        plus = _shifted(parts[:n], none[:n], room[:n], free[:n], (budget + qp.total) / 2)
+        minus = _shifted(parts[n:], none[n:], room[n:], free[n:], (budget - qp.total) / 2)
+    else:
+        plus, minus = np.split(_shifted(parts, none, room, free, budget), 2)
+    return np.asarray(plus - minus)
 
 
-def _shifted(x: FloatArray, low: FloatArray | float, high: FloatArray, free: Array, total: float) -> FloatArray:
+def _shifted(x: FloatArray, low: FloatArray, high: FloatArray, free: Array, total: float) -> FloatArray:
     """``x`` with the sum ``total``: the free entries give or take in proportion to their room, all if need be."""
     missing = total - float(x.sum())
     room = high - x if missing > 0 else x - low

@@ -91,8 +91,8 @@ def free_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_sh
             _, to_i, _, _ = slopes(i, grad, beta, lower, upper, epsilon)
             _, _, _, to_j = slopes(j, grad, beta, lower, upper, epsilon)
             curvature = diagonal[i] + diagonal[j] + 2.0 * to_i * to_j * K[i, j]
-            curvature = max(curvature, FLAT * (abs(diagonal[i]) + abs(diagonal[j])))
-            wanted = (high - low) / curvature if curvature > 0 else np.inf
+            curvature = max(curvature, FLAT * (abs(diagonal[i]) + abs(diagonal[j])), 1e-300)
+            wanted = (high - low) / curvature
             wanted = min(wanted, room(i, to_i, beta, lower, upper), room(j, to_j, beta, lower, upper))
             shift(K, grad, beta, i, step_one(i, to_i, wanted, beta, lower, upper))
             shift(K, grad, beta, j, step_one(j, to_j, wanted, beta, lower, upper))

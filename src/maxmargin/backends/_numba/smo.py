@@ -61,26 +61,31 @@ def find(grad, shift, value):
 
 
 @jit
-def best_partner(grad, down, low, row, diagonal, i, gain):
-    """j that gains most when i moves up with slope ``low``: max diff^2 / curvature over diff > 0."""
-    base, floor = diagonal[i], FLAT * abs(diagonal[i])
+def best_partner(grad, down, low, width, row, diagonal, i, scale, gain):
+    """j that gains most when i moves up with slope ``low``: max diff^2 / curvature over diff > 0.
+
+    Only a ranking, so float32 will do: ``width`` (the largest diff) and ``scale`` (1 / the largest diagonal) bring
+    both factors near 1 whatever the kernel's size.
+    """
+    base, unit, flat = diagonal[i], 1.0 / width, np.float32(FLAT)
     best = np.float32(0.0)
     for k in range(grad.size):
-        diff = np.float32(fmax(grad[k] + down[k] - low, 0.0))
-        curvature = np.float32(fmax(base + diagonal[k] - 2.0 * row[k], floor + FLAT * abs(diagonal[k])))
+        diff = np.float32(unit * fmax(grad[k] + down[k] - low, 0.0))
+        curvature = fmax(np.float32(scale * (base + diagonal[k] - 2.0 * row[k])), flat)
         gain[k] = diff * diff / curvature
         best = fmax(best, gain[k])
     n = np.int32(grad.size)
     at = n
     for k in range(n):
         at = min(at, np.int32(k) if gain[k] == best else n)
-    return at if best > 0 else np.int32(-1)
+    return at
 
 
 @jit
-def most_downward(grad, down, high):
-    """The first-order partner, for when squares of differences underflow."""
-    return find(grad, down, high)
+def curvature_of(K, diagonal, i, j):
+    """K_ii + K_jj - 2 K_ij, kept positive: a flat or downward curve is followed to the bound."""
+    least = max(FLAT * (abs(diagonal[i]) + abs(diagonal[j])), 1e-300)
+    return max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], least)
 
 
 @jit
@@ -107,6 +112,7 @@ def pair_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_sh
     q = grad.size
     up, down, up2, down2 = np.empty(q), np.empty(q), np.empty(q), np.empty(q)
     gain = np.empty(q, np.float32)
+    scale = 1.0 / max(np.abs(diagonal).max(), 1e-300) if q else 1.0
     for k in range(q):
         set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
     steps, violation = 0, np.inf
@@ -123,17 +129,13 @@ def pair_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_sh
             if slack > 0 and high2 - low > violation:
                 violation, i_side, j_side = high2 - low, 0, 1
             low = low2 if i_side else low
-            high = high2 if j_side else high
         if not violation > tol or steps >= max_steps:
             break
         # second-order partner of i, exact minimiser along the pair, cut at the box
         ups, downs = up2 if i_side else up, down2 if j_side else down
         i = find(grad, ups, low)
-        j = best_partner(grad, downs, low, K[i], diagonal, i, gain)
-        if j < 0:
-            j = most_downward(grad, downs, high)
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], FLAT * (abs(diagonal[i]) + abs(diagonal[j])))
-        wanted = (grad[j] + downs[j] - low) / curvature if curvature > 0 else np.inf
+        j = best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain)
+        wanted = (grad[j] + downs[j] - low) / curvature_of(K, diagonal, i, j)
         if j_side > i_side:  # both move away from zero and spend the budget
             wanted = min(wanted, slack / 2)
         step = pair_step(i, j, wanted, beta, lower, upper)

@@ -81,8 +81,8 @@ def _advance(K, grad, beta, box, direction, slope, limit):
     index = np.array([k for k, _ in direction])
     sign = np.array([s for _, s in direction])
     diagonal = box.diagonal[index]
-    curvature = max(float(sign @ K[np.ix_(index, index)] @ sign), FLAT * float(np.abs(diagonal).sum()))
-    step = min(slope / curvature if curvature > 0 else np.inf, limit)
+    curvature = max(float(sign @ K[np.ix_(index, index)] @ sign), FLAT * float(np.abs(diagonal).sum()), 1e-300)
+    step = min(slope / curvature, limit)
     target = np.where(sign > 0, np.where(beta[index] < 0, 0.0, box.upper[index]), 0.0)
     target = np.where(sign < 0, np.where(beta[index] > 0, 0.0, box.lower[index]), target)
     rooms = np.abs(target - beta[index])
