@@ -31,6 +31,7 @@ class Delivered(NamedTuple):
     problem: Problem
     dual_coef: FloatArray  # one per row of the task
     intercept: float
+    distance: float = 0.0  # 1/2 ||w - w(dual_coef)||^2, where the model's w is another one
 
 
 def delivered_tasks(
@@ -127,6 +128,8 @@ def _require_training_rows(model: Any, X: RowData, n: int) -> None:
     if isinstance(model.kernel, Precomputed) or model.kernel == "precomputed" or takes_any_rows(model.kernel):
         return  # nothing numeric to compare
     given, vectors = _dense(X[model.support_]), _dense(model.support_vectors_)
+    if sp.issparse(X) and vectors.shape[1] < given.shape[1]:  # some libraries drop empty columns at the end
+        vectors = np.pad(vectors, ((0, 0), (0, given.shape[1] - vectors.shape[1])))
     if given.shape != vectors.shape or not np.allclose(given, vectors, rtol=1e-5, atol=0.0):
         raise ValueError("the support vectors are not among the rows of X; certify needs the training data")
 

@@ -23,6 +23,10 @@ from maxmargin.problems import FEASIBILITY_TOL, HardMarginProblem, Problem, rela
 PSD_CHECK_ROWS = 1000
 #: Kernel values per block while scores are recomputed.
 BLOCK_VALUES = 2**21
+#: A dual point that misses its constraints by no more than this, relatively, is repaired (float32 models).
+REPAIRABLE = 1e-4
+#: Multipliers this close to a bound, relatively, are on it when the KKT violation is measured.
+SNAP = 1e-6
 #: Rows drawn at random to measure the solver's error when not every score is recomputed, and the safety factor.
 SAMPLE, SAFETY = 256, 3.0
 
@@ -81,7 +85,7 @@ class Definiteness(NamedTuple):
 
 def certify(
     model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None
-) -> Certificate | None:
+) -> Certificate:
     """Certify a fitted model against its training data; the worst certificate over its binary tasks.
 
     Parameters
@@ -121,7 +125,27 @@ def certify_tasks(
     kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, C)
     definite = definiteness(kernel, X, np.unique(np.concatenate([task.rows for task in tasks])))
     scores = recomputed_scores(kernel, X, tasks)
-    return [judge(task, f, definite) for task, f in zip(tasks, scores, strict=True)]
+    return [
+        judge(repaired(kernel, X, task, f), f, definite) for task, f in zip(tasks, scores, strict=True)
+    ]
+
+
+def repaired(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Delivered:
+    """A task whose dual point misses its constraints by rounding, with a feasible point beside it.
+
+    The model's w stays as it is; it is then no longer w(alpha), and the gap gains 1/2 ||w - w(alpha)||^2.
+    """
+    problem = task.problem
+    beta, scores, _ = problem.recovered(task.dual_coef, f, task.intercept)
+    miss = problem.qp.infeasibility(beta)
+    if miss <= FEASIBILITY_TOL or miss > REPAIRABLE or isinstance(problem, HardMarginProblem):
+        return task
+    moved = problem.qp.nearby(beta) - beta
+    support = np.flatnonzero(moved)
+    change = scores_at(kernel, X, task.rows[support], task.rows[support], moved[support])
+    scale = float(np.abs(task.dual_coef).sum()) / max(float(np.abs(beta).sum()), np.finfo(float).tiny)
+    coef = task.dual_coef + scale * moved
+    return task._replace(dual_coef=coef, distance=max(0.0, 0.5 * float(moved[support] @ change)))
 
 
 def worst(certificates: Sequence[Certificate]) -> Certificate:
@@ -133,14 +157,15 @@ def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatA
     """Certificate of one task from its scores ``f`` (without intercept), which may be off by ``errors`` per row."""
     problem: Problem = task.problem
     judged = problem.judged(task.dual_coef, f, task.intercept)
-    terms, error = judged.terms, 0.0
+    terms, error = np.append(judged.terms, task.distance), 0.0
     if errors is not None and errors.any():
         error = float(errors.max())
         # each term is convex in its score, so its largest value is at an end of the interval
         shifted = [problem.judged(task.dual_coef, f + s * errors, task.intercept).terms for s in (-1.0, 1.0)]
-        terms = np.maximum(terms, np.maximum(*shifted))
+        terms[:-1] = np.maximum(terms[:-1], np.maximum(*shifted))
     gap = float(np.maximum(terms, 0.0).sum())
-    violation = problem.qp.violation(judged.beta, judged.f + problem.qp.linear)
+    at_bounds = problem.qp.snapped(judged.beta, SNAP)  # publishing scales alpha, and float32 rounds it
+    violation = problem.qp.violation(at_bounds, judged.f + problem.qp.linear)
     kkt = violation / problem.unit(judged.beta, judged.f) + 2 * error
     feasible = problem.qp.infeasibility(judged.beta) <= FEASIBILITY_TOL
     finite = bool(np.isfinite([judged.primal, judged.dual, gap]).all())

@@ -25,7 +25,7 @@ from maxmargin.backends import effective_threads, get_backend, prepare, single_t
 from maxmargin.certificates import worst
 from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
 from maxmargin.kernels import Kernel, Linear, Precomputed, resolve_kernel, takes_any_rows
-from maxmargin.problems import Problem
+from maxmargin.problems import FEASIBILITY_TOL, Problem
 from maxmargin.solvers import NAMES
 
 #: Rows predicted together: memory stays bounded however many are asked for.
@@ -194,7 +194,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         coefs = self._fitted_coefs(data, problems)
         starts: list[FloatArray | None] = []
         for (_, problem), coef in zip(problems, coefs, strict=True):
-            starts.append(None if coef is None else problem.qp.nearby(problem.recovered(coef, coef, 0.0)[0]))
+            start = None if coef is None else problem.qp.nearby(problem.recovered(coef, coef, 0.0)[0])
+            starts.append(start if start is not None and problem.qp.infeasibility(start) <= FEASIBILITY_TOL else None)
         return starts
 
     def _fitted_coefs(self, data: Training, problems: list[tuple[IntArray, Problem]]) -> list[FloatArray | None]:

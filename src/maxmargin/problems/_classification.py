@@ -145,7 +145,8 @@ class HardMarginProblem(_Hull):
     fit_intercept: bool = True
 
     def sizes(self):
-        return np.ones(len(self.sign)), 2.0 if self.fit_intercept else 1.0
+        # the cap is out of reach: a class with one support vector, alpha = 1, must not look as if it were at a bound
+        return np.full(len(self.sign), 2.0), 2.0 if self.fit_intercept else 1.0
 
     def delivered(self, beta, offsets):
         # margin rho > 0 on every row in the limit: dividing by rho makes the hyperplane canonical

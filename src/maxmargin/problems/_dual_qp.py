@@ -59,24 +59,31 @@ class DualQP:
             return _fill(self.upper, self.total)
         return np.zeros(self.n)
 
-    def nearby(self, beta: FloatArray) -> FloatArray | None:
-        """A feasible point close to ``beta`` (a warm start), or None where there is no simple one."""
+    def nearby(self, beta: FloatArray) -> FloatArray:
+        """A feasible point close to ``beta``: clipped to the box, then each side scaled to the sum it must have."""
         beta = np.clip(beta, self.lower, self.upper)
         above, below = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
         if self.budget is not None and not self.budget_is_bound:
-            return beta if self.infeasibility(beta) <= FEASIBILITY_TOL / 10 else None
+            if self.balance:
+                above = _with_sum(above, self.upper, self.budget / 2)
+                return above - _with_sum(below, -self.lower, self.budget / 2)
+            size = _with_sum(np.abs(beta), np.maximum(self.upper, -self.lower), self.budget)
+            return np.where(self.upper >= -self.lower, size, -size)
         if self.balance and self.total:
-            scale = self.total / above.sum() if above.sum() > self.total else 1.0
-            above *= scale
-            return above + _fill(self.upper - above, self.total - float(above.sum()))
+            return _with_sum(above, self.upper, self.total)
         if self.balance:  # shrink the heavier side
-            up, down = float(above.sum()), float(below.sum())
-            above *= min(1.0, down / up) if up > 0 else 0.0
-            below *= min(1.0, up / down) if down > 0 else 0.0
+            smaller = min(float(above.sum()), float(below.sum()))
+            above, below = _with_sum(above, self.upper, smaller), _with_sum(below, -self.lower, smaller)
         beta = above - below
         if self.budget is not None and np.abs(beta).sum() > self.budget:
             beta *= self.budget / np.abs(beta).sum()
         return beta
+
+    def snapped(self, beta: FloatArray, tol: float) -> FloatArray:
+        """``beta`` with values within ``tol`` (relative) of a bound moved onto it."""
+        size = tol * (self.upper - self.lower)
+        beta = np.where(beta >= self.upper - size, self.upper, beta)
+        return np.where(beta <= self.lower + size, self.lower, beta)
 
     def slopes(self, beta: FloatArray, grad: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Directional derivatives ``(up, down)``: what moving each variable up costs, moving it down gains.
@@ -131,8 +138,8 @@ class DualQP:
         outside = np.maximum(self.lower - beta, beta - self.upper)
         worst = float(np.max(np.where(outside > 0, outside / size, 0.0), initial=0.0))
         mass = float(np.abs(beta).sum())
-        if self.balance and mass:
-            worst = max(worst, abs(float(beta.sum()) - self.total) / mass)
+        if self.balance and max(mass, abs(self.total)) > 0:
+            worst = max(worst, abs(float(beta.sum()) - self.total) / max(mass, abs(self.total)))
         if self.budget is not None and self.budget > 0:
             excess = mass - self.budget
             worst = max(worst, (max(excess, 0.0) if self.budget_is_bound else abs(excess)) / self.budget)
@@ -141,6 +148,15 @@ class DualQP:
 
 def _width(up: FloatArray, down: FloatArray) -> float:
     return max(0.0, float(np.max(down, initial=-np.inf) - np.min(up, initial=np.inf)))
+
+
+def _with_sum(values: FloatArray, capacity: FloatArray, total: float) -> FloatArray:
+    """Values scaled down to ``total``, or raised towards their capacity until they reach it."""
+    present = float(values.sum())
+    if present >= total:
+        return values * (total / present) if present > 0 else values
+    room = capacity - values
+    return values + room * min(1.0, (total - present) / max(float(room.sum()), np.finfo(float).tiny))
 
 
 def _fill(capacity: FloatArray, total: float) -> FloatArray:

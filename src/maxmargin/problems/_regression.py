@@ -71,23 +71,24 @@ class NuSVRProblem(SVRProblem):
         )
 
     def offsets(self, beta, f):
-        grad = f - self.y
+        """The better of two: a tube from the slopes of each side, or (a budget not spent) no tube at all."""
+        closed = super().offsets(beta, f)
+        tube = self._with_tube(beta, f - self.y)
+        if tube.epsilon <= 0:
+            return closed
+        return tube if self.primal(beta, f, tube) <= self.primal(beta, f, closed) else closed
+
+    def _with_tube(self, beta: FloatArray, grad: FloatArray) -> Offsets:
         up, down = self.qp.slopes(beta, grad)
         free = np.abs(beta) < self.C
         above, below = (beta > 0) & free, (beta < 0) & free
         if not self.fit_intercept:
-            tube = np.concatenate([-grad[above], grad[below]])
             larger = np.concatenate([up[beta >= 0], -down[beta <= 0]])
             smaller = np.concatenate([down[beta > 0], -up[beta < 0]])
-            epsilon = -middle(larger, smaller, -tube)
-            return Offsets(epsilon=self._tube(beta, epsilon))
+            return Offsets(epsilon=-middle(larger, smaller, np.concatenate([grad[above], -grad[below]])))
         high = middle(up[beta >= 0], down[beta > 0], grad[above])  # -b - eps
         low = middle(up[beta < 0], down[beta <= 0], grad[below])  # -b + eps
-        return Offsets(intercept=-(high + low) / 2, epsilon=self._tube(beta, (low - high) / 2))
-
-    def _tube(self, beta: FloatArray, epsilon: float) -> float:
-        """A tube has no negative width, and a budget that is not spent makes it 0."""
-        return 0.0 if self.qp.slack(beta) > 0 else max(epsilon, 0.0)
+        return Offsets(intercept=-(high + low) / 2, epsilon=(low - high) / 2)
 
     def primal(self, beta, f, offsets):
         return super().primal(beta, f, offsets) + self.budget * offsets.epsilon
