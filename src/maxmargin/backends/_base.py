@@ -14,13 +14,17 @@ import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends._rows import Csr, Lookup, Rows
-from maxmargin.backends._threads import run_parallel
+from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Program
 
 #: Bytes of one tile in work: it stays in the second-level cache between the product and the elementwise pass.
 TILE_BYTES = 2**19
 #: A tile with fewer kernel values than this is not worth handing to a second thread.
 VALUES_PER_THREAD = 2**17
+
+
+#: Rows of a panel of a symmetric matrix.
+PANEL = 128
 
 
 class BlockResult(NamedTuple):
@@ -71,6 +75,20 @@ class Backend(ABC):
     def free_block(self, K: Array, grad: FloatArray, beta: FloatArray, box: Any, options: Any) -> BlockResult:
         """Steps without the sum constraint (no intercept), on one working set, in place."""
 
+    @abstractmethod
+    def newton(
+        self,
+        K: Array,
+        linear: FloatArray,
+        beta: FloatArray,
+        box: Any,
+        epsilon: float,
+        balance: bool,
+        spent: bool,
+        max_solves: int,
+    ) -> bool:
+        """Newton steps on the free variables, in place; False if K is not definite there."""
+
     # -- what they share -------------------------------------------------------------------------------------
 
     def tile(
@@ -82,8 +100,9 @@ class Backend(ABC):
         lines: IntArray | None = None,
         threads: int = 1,
         then: Any = None,
+        column: int = 0,
     ) -> Array:
-        """Kernel values of A's rows against B's, written to ``out[lines]`` (a new array by default).
+        """Kernel values of A's rows against B's, written to ``out[lines, column:]`` (a new array by default).
 
         ``then(start, stop)`` is called as soon as the columns start..stop are done, while they are in cache.
         """
@@ -95,23 +114,32 @@ class Backend(ABC):
         code = (*program.arrays(), program.depth)
         width = max(64, TILE_BYTES // (max(1, len(program.bases)) * A.n * B.dtype.itemsize))
         threads = max(1, min(threads, A.n * B.n // VALUES_PER_THREAD))
-        edges = np.linspace(0, B.n, threads + 1).astype(int)
 
         def strip(first: int, last: int) -> None:
             buffer = np.empty(len(program.bases) * A.n * min(width, last - first), dtype=B.dtype)
             for start in range(first, last, width):
                 stop = min(start + width, last)
-                right = B.slice(start, stop)
+                right = B if stop - start == B.n else B.slice(start, stop)
                 tiles = buffer[: len(program.bases) * A.n * (stop - start)]
                 tiles = tiles.reshape(len(program.bases), A.n, stop - start)
                 for number, base in enumerate(program.bases):
                     self._base_tile(base, A.bases[number], right.bases[number], tiles[number])
-                self.run_program(code, tiles, A.scalars, right.scalars, out, lines, start)
+                self.run_program(code, tiles, A.scalars, right.scalars, out, lines, column + start)
                 if then is not None:
                     then(start, stop)
 
-        ranges = [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
-        run_parallel([lambda r=r: strip(*r) for r in ranges], threads)  # type: ignore[misc]
+        run_strips(strip, B.n, threads)
+        return out
+
+    def symmetric_tile(self, program: Program, rows: Rows, threads: int = 1) -> Array:
+        """Kernel values among ``rows``: the upper triangle by panels, mirrored."""
+        n = rows.n
+        out = np.empty((n, n), dtype=rows.dtype)
+        for first in range(0, n, PANEL):
+            last = min(first + PANEL, n)
+            left, right = rows.slice(first, last), rows.slice(first, n)
+            self.tile(program, left, right, out=out, lines=np.arange(first, last), threads=threads, column=first)
+            out[last:, first:last] = out[first:last, last:].T
         return out
 
     def product(self, program: Program, A: Rows, B: Rows, coef: FloatArray, threads: int = 1) -> FloatArray:
@@ -130,9 +158,7 @@ class Backend(ABC):
                     values = self.tile(program, left, B.slice(start, stop))
                     result[top:end] += values @ coef[start:stop].astype(values.dtype)
 
-        edges = np.linspace(0, A.n, work + 1).astype(int)
-        ranges = [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
-        run_parallel([lambda r=r: strip(*r) for r in ranges], work)  # type: ignore[misc]
+        run_strips(strip, A.n, work)
         return result
 
     def _base_tile(self, base: Any, A: Any, B: Any, out: Array) -> None:

@@ -8,7 +8,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend
 from maxmargin.backends._cache import RowCache
 from maxmargin.backends._rows import Rows, prepare
-from maxmargin.backends._threads import run_parallel
+from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Kernel, Program
 from maxmargin.kernels._program import Op
 
@@ -129,17 +129,9 @@ class KernelGram:
         return result
 
     def _symmetric(self, rows: Rows, diagonal: FloatArray) -> Array:
-        """Kernel values among ``rows``: the upper triangle by panels, mirrored."""
-        n = rows.n
-        values = np.empty((n, n), dtype=rows.dtype)
-        for first in range(0, n, PIECE):
-            last = min(first + PIECE, n)
-            left, right = rows.slice(first, last), rows.slice(first, n)
-            panel = self.backend.tile(self.program, left, right, threads=self.threads)
-            values[first:last, first:] = panel
-            values[last:, first:last] = panel[:, last - first :].T
-            self.entries += panel.size
-        np.fill_diagonal(values, diagonal)
+        values = self.backend.symmetric_tile(self.program, rows, self.threads)
+        values.flat[:: len(values) + 1] = diagonal
+        self.entries += values.size // 2
         return values
 
     def _fill(self, values: Array, lines: IntArray, piece: IntArray, f: FloatArray, delta: FloatArray) -> None:
@@ -153,15 +145,11 @@ class KernelGram:
         self.backend.tile(self.program, A, self.rows, out=values, lines=lines, threads=self.threads, then=add)
 
     def _accumulate(self, f: FloatArray, values: Array, lines: IntArray, delta: FloatArray) -> None:
-        threads = max(1, min(self.threads, len(lines) * self.n // VALUES_PER_THREAD))
-        edges = np.linspace(0, self.n, threads + 1).astype(int)
-
         def strip(first: int, last: int) -> None:
             for start in range(first, last, STRIP):
                 self.backend.accumulate(f, values, lines, delta, start, min(start + STRIP, last))
 
-        ranges = [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
-        run_parallel([lambda r=r: strip(*r) for r in ranges], threads)  # type: ignore[misc]
+        run_strips(strip, self.n, min(self.threads, len(lines) * self.n // VALUES_PER_THREAD))
 
     def _float64_rows(self, lines: IntArray | None) -> Rows:
         if self.dtype == np.float64:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from joblib import cpu_count
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
@@ -43,6 +43,15 @@ def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:
     for error in errors:
         if error is not None:
             raise error
+
+
+def run_strips(work: Callable[[int, int], None], n: int, threads: int) -> None:
+    """``work(first, last)`` on equal shares of range(n), one per thread."""
+    if threads <= 1:
+        work(0, n)
+        return
+    edges = [n * k // threads for k in range(threads + 1)]
+    run_parallel([partial(work, a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)], threads)
 
 
 @contextmanager

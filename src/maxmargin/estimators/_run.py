@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,10 +104,10 @@ def certify_outcomes(
     rows = np.unique(np.concatenate([task.rows for task in tasks]))
     support = np.unique(np.concatenate([task.rows[task.dual_coef != 0] for task in tasks]))
     cheap = len(rows) * len(support) <= CHEAP_VALUES
-    with single_threaded_blas():  # small products: a second thread costs more than it brings
-        definite = definiteness(kernel, X, rows)
+    definite = definiteness(kernel, X, rows)
     if mode == "full" or cheap or any(must_recompute(task.problem) for task in tasks):
-        scores = recomputed_scores(kernel, X, tasks)
+        with single_threaded_blas() if cheap else nullcontext():  # small products: a second thread only waits
+            scores = recomputed_scores(kernel, X, tasks)
         return [judge(task, f, definite) for task, f in zip(tasks, scores, strict=True)]
     certificates = []
     for number, outcome in enumerate(outcomes):

@@ -55,7 +55,12 @@ class Kernel(ABC):
     def __call__(self, X: RowData, Z: RowData | None = None) -> FloatArray:
         """The matrix k(X_i, Z_j), Z = X by default, in float64."""
         X = as_rows(X)
-        return self._values(X, X if Z is None else as_rows(Z))
+        if Z is not None:
+            return self._values(X, as_rows(Z))
+        values = self._values(X, X)
+        if values.shape[0] == values.shape[1]:
+            np.fill_diagonal(values, self._diagonal(X))  # exactly, where a distance is 0 but for rounding
+        return values
 
     def diag(self, X: RowData) -> FloatArray:
         """The vector k(X_i, X_i)."""

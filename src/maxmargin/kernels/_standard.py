@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances, manhattan_distances
+from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from maxmargin._types import Array, FloatArray, RowData
@@ -23,6 +23,18 @@ EIGENVALUE_TOL = 1e-10
 def dot(X: RowData, Z: RowData) -> FloatArray:
     """X Z' as a dense array."""
     return np.asarray(safe_sparse_dot(X, Z.T, dense_output=True))
+
+
+def squared_distances(X: RowData, Z: RowData) -> FloatArray:
+    """||x - z||^2 of all pairs; dense rows are centred first, so that far-away data lose no digits."""
+    if not sp.issparse(X) and not sp.issparse(Z) and len(Z):
+        center = Z.mean(axis=0)
+        X, Z = X - center, Z - center
+    square = dot(X, Z)
+    square *= -2.0
+    square += row_norms(X, squared=True)[:, None]
+    square += row_norms(Z, squared=True)
+    return np.maximum(square, 0.0, out=square)
 
 
 @dataclass(frozen=True)
@@ -153,10 +165,12 @@ class Gaussian(_Stationary):
 
     def _values(self, X, Z):
         if self.over is None:
-            square = euclidean_distances(X, Z, squared=True)
+            square = squared_distances(X, Z)
         else:
             square = self.over._diagonal(X)[:, None] + self.over._diagonal(Z) - 2 * self.over._values(X, Z)
-        return np.exp(-self._gamma * np.maximum(square, 0.0))
+            np.maximum(square, 0.0, out=square)
+        square *= -self._gamma
+        return np.exp(square, out=square)
 
     def _emit(self, builder: Builder) -> None:
         if self.over is None:
@@ -182,7 +196,7 @@ class Exponential(_Stationary):
         return replace(self, gamma=gamma) if self.gamma is None else self
 
     def _values(self, X, Z):
-        return np.exp(-given(self.gamma, self) * euclidean_distances(X, Z))
+        return np.exp(-given(self.gamma, self) * np.sqrt(squared_distances(X, Z)))
 
     def _emit(self, builder: Builder) -> None:
         emit_distance(builder, -given(self.gamma, self))
@@ -208,7 +222,7 @@ class Matern(_Stationary):
         return float(np.sqrt(2 * self.nu) / self.length)
 
     def _values(self, X, Z):
-        r = self._rate * euclidean_distances(X, Z)
+        r = self._rate * np.sqrt(squared_distances(X, Z))
         factor = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r**2 / 3}[self.nu]
         return factor * np.exp(-r)
 
@@ -241,7 +255,7 @@ class RationalQuadratic(_Stationary):
         return 1.0 / (2 * self.alpha * self.length**2)
 
     def _values(self, X, Z):
-        return (1.0 + self._rate * euclidean_distances(X, Z, squared=True)) ** -self.alpha
+        return (1.0 + self._rate * squared_distances(X, Z)) ** -self.alpha
 
     def _emit(self, builder: Builder) -> None:
         builder.squared_distance()

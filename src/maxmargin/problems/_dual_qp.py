@@ -62,6 +62,8 @@ class DualQP:
     def nearby(self, beta: FloatArray) -> FloatArray:
         """A feasible point close to ``beta``: clipped to the box, then each side scaled to the sum it must have."""
         beta = np.clip(beta, self.lower, self.upper)
+        if self.infeasibility(beta) <= FEASIBILITY_TOL:
+            return beta
         above, below = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
         if self.budget is not None and not self.budget_is_bound:
             if self.balance:

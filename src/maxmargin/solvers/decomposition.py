@@ -18,7 +18,6 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, KernelGram
 from maxmargin.problems import DualQP, Problem
 from maxmargin.solvers._base import Solution, Status, Watch
-from maxmargin.solvers._newton import newton
 
 #: Compiled steps between two looks at the clock, times the number of rows.
 STEPS_TIMES_ROWS = 2**25
@@ -57,7 +56,7 @@ class Decomposition:
 
     def _solve_whole(self, problem: Problem, gram: KernelGram, beta: FloatArray, watch: Watch) -> Solution:
         qp, K = problem.qp, gram.matrix()
-        everything = np.arange(gram.n)
+        everything = slice(None)
         f, n_iter, status, unmoved = K @ beta, 0, None, 0
         at_once = FIRST_STEPS * (gram.n + 50)
         tol = watch.tol * problem.unit(beta, f)
@@ -83,9 +82,19 @@ class Decomposition:
                 status = Status.STALLED
         return watch.solution(beta, f, status, n_iter, gram.entries)
 
+    def _newton(self, qp: DualQP, K: FloatArray, beta: FloatArray, max_solves: int) -> FloatArray | None:
+        """Newton steps from ``beta``; None if K is not definite enough for them or they break the budget."""
+        candidate, box = beta.copy(), Box(qp.lower, qp.upper, beta)
+        spent = qp.budget is not None and qp.slack(beta) == 0
+        if not self.backend.newton(K, qp.linear, candidate, box, qp.epsilon, qp.balance, spent, max_solves):
+            return None
+        if qp.budget is not None and not spent and np.abs(candidate).sum() > qp.budget:
+            return None
+        return candidate
+
     def _accelerate(self, qp: DualQP, K: FloatArray, beta: FloatArray) -> FloatArray:
         """Newton steps from ``beta``, if they lead to a better point."""
-        candidate = newton(K, qp, beta, max_solves=50)
+        candidate = self._newton(qp, K, beta, max_solves=50)
         if candidate is None or not qp.objective(candidate, K @ candidate) < qp.objective(beta, K @ beta):
             return beta
         return candidate
@@ -95,9 +104,9 @@ class Decomposition:
         free = np.count_nonzero((beta > qp.lower) & (beta < qp.upper))
         if free**3 > 100 * max(n_iter, 10_000) * gram.n:  # the solves would cost more than the fit did
             return beta
-        best, best_violation, everything = beta, np.inf, np.arange(gram.n)
+        best, best_violation, everything = beta, np.inf, slice(None)
         for _ in range(20):
-            candidate = newton(K, qp, best)
+            candidate = self._newton(qp, K, best, max_solves=20)
             if candidate is None:
                 return best
             grad = K @ candidate + qp.linear
@@ -147,7 +156,7 @@ class Decomposition:
     def _inner(
         self,
         qp: DualQP,
-        index: IntArray,
+        index: IntArray | slice,
         K: FloatArray,
         grad: FloatArray,
         beta: FloatArray,

@@ -6,6 +6,7 @@ import numpy as np
 
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._numba import coordinate, program, smo, tiles
+from maxmargin.backends._numba import newton as newton_steps
 
 
 class NumbaBackend(Backend):
@@ -30,3 +31,6 @@ class NumbaBackend(Backend):
 
     def free_block(self, K, grad, beta, box, options):
         return BlockResult(*coordinate.free_block(K, grad, beta, *box, *options))
+
+    def newton(self, K, linear, beta, box, epsilon, balance, spent, max_solves):
+        return newton_steps.newton(K, linear, beta, box.lower, box.upper, epsilon, balance, spent, max_solves)

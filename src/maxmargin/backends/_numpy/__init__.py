@@ -7,6 +7,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._numpy import blocks
+from maxmargin.backends._numpy import newton as newton_steps
 from maxmargin.kernels._program import Op
 
 
@@ -49,6 +50,9 @@ class NumpyBackend(Backend):
 
     def free_block(self, K, grad, beta, box, options):
         return BlockResult(*blocks.free_block(K, grad, beta, box, options))
+
+    def newton(self, K, linear, beta, box, epsilon, balance, spent, max_solves):
+        return newton_steps.newton(K, linear, beta, box.lower, box.upper, epsilon, balance, spent, max_solves)
 
 
 def _elementwise(op: int, v: np.ndarray, a: float, b: float) -> np.ndarray:
