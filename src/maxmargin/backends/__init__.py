@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from maxmargin.backends._base import Backend, BlockResult
-from maxmargin.backends._box import BlockOptions, Box
+from maxmargin.backends._box import BlockOptions, Box, LazyRows
 from maxmargin.backends._gram import KernelGram
 from maxmargin.backends._rows import Rows, prepare
 from maxmargin.backends._threads import effective_threads, run_parallel, single_threaded_blas
@@ -16,6 +16,7 @@ __all__ = [
     "BlockResult",
     "Box",
     "KernelGram",
+    "LazyRows",
     "Rows",
     "effective_threads",
     "get_backend",

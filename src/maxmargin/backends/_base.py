@@ -39,6 +39,8 @@ class Backend(ABC):
     """Operations on tiles and working sets; frozen and without state."""
 
     name: str
+    #: Whether the inner solvers can fill lines of K by themselves (``lazy``).
+    fills_rows: bool = False
 
     # -- what a back end must provide ------------------------------------------------------------------------
 
@@ -68,11 +70,15 @@ class Backend(ABC):
         """f[start:stop] += delta @ rows[lines, start:stop]."""
 
     @abstractmethod
-    def pair_block(self, K: Array, grad: FloatArray, beta: FloatArray, box: Any, options: Any) -> BlockResult:
+    def pair_block(
+        self, K: Array, grad: FloatArray, beta: FloatArray, box: Any, options: Any, lazy: Any = None
+    ) -> BlockResult:
         """Pairwise steps that keep the sum of beta, on one working set, in place."""
 
     @abstractmethod
-    def free_block(self, K: Array, grad: FloatArray, beta: FloatArray, box: Any, options: Any) -> BlockResult:
+    def free_block(
+        self, K: Array, grad: FloatArray, beta: FloatArray, box: Any, options: Any, lazy: Any = None
+    ) -> BlockResult:
         """Steps without the sum constraint (no intercept), on one working set, in place."""
 
     @abstractmethod

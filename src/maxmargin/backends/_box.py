@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from maxmargin._types import FloatArray
+import numpy as np
+
+from maxmargin._types import Array, FloatArray, IntArray
 
 
 class Box(NamedTuple):
@@ -27,3 +29,20 @@ class BlockOptions(NamedTuple):
     slack: float
     tol: float
     max_steps: int
+
+
+class LazyRows(NamedTuple):
+    """How compiled code fills a line of K when it first needs it: dense rows, one dot product, one program."""
+
+    filled: Array  # (n,) bool
+    features: FloatArray  # (d, n) the rows, feature by feature
+    scalars: FloatArray
+    operations: IntArray
+    constants: FloatArray
+    depth: int
+
+
+def all_filled(n: int) -> LazyRows:
+    """For a matrix that is complete."""
+    nothing = np.zeros((0, n))
+    return LazyRows(np.ones(n, dtype=np.bool_), nothing, nothing, np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2)), 0)

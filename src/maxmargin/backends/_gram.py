@@ -6,6 +6,7 @@ import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend
+from maxmargin.backends._box import LazyRows
 from maxmargin.backends._cache import RowCache
 from maxmargin.backends._rows import Rows, prepare
 from maxmargin.backends._threads import run_strips
@@ -16,6 +17,8 @@ from maxmargin.kernels._program import Op
 PIECE = 128
 #: Columns whose partial sums stay in the L1 cache during a gradient update.
 STRIP = 2048
+#: Up to this many features a line of K is as cheap alone as in a block.
+LAZY_FEATURES = 128
 #: Largest error of an exponent, or relative error of a product, that float32 tiles may have.
 FLOAT32_ERROR = 1e-4
 
@@ -90,6 +93,29 @@ class KernelGram:
     def matrix(self) -> FloatArray:
         """The whole matrix in float64."""
         return self._symmetric(self._float64_rows(None), self.diagonal)
+
+    @property
+    def fills_rows(self) -> bool:
+        """Whether lines of the matrix can be filled one by one inside compiled code at little cost."""
+        one_product = len(self.program.bases) == 1 and self.program.bases[0].kind == "dot"
+        dense = one_product and isinstance(self.rows.bases[0], np.ndarray)
+        return self.backend.fills_rows and dense and self.rows.bases[0].shape[1] <= LAZY_FEATURES
+
+    def lazy_matrix(self, index: IntArray) -> tuple[FloatArray, LazyRows | None]:
+        """The whole matrix in float64 with the lines ``index`` filled, the others on demand where that is possible."""
+        if not self.fills_rows:
+            return self.matrix(), None
+        rows = self._float64_rows(None)
+        K = np.empty((self.n, self.n))
+        features = np.ascontiguousarray(rows.bases[0].T)
+        lazy = LazyRows(
+            np.zeros(self.n, dtype=np.bool_), features, rows.scalars, *self.program.arrays(), self.program.depth
+        )
+        if len(index):
+            self.backend.tile(self.program, rows.take(index), rows, out=K, lines=index, threads=self.threads)
+            K[index, index] = self.diagonal[index]
+            lazy.filled[index] = True
+        return K, lazy
 
     def cross(self, lines: IntArray, columns: IntArray) -> FloatArray:
         """K[lines, columns] in float64."""

@@ -65,7 +65,7 @@ def run_tasks(estimator: Any, kernel: Kernel, X: RowData, y: Any, tasks: list[Ta
     outcomes: list[Outcome | None] = [None] * len(tasks)
 
     with InterruptFlag() as interrupted, single_threaded_blas():
-        dtype = np.float64 if largest <= getattr(solver, "block_size", math.inf) else None
+        dtype = np.float64 if largest <= getattr(solver, "whole_size", math.inf) else None
         gram = KernelGram(backend, kernel, X, cache_bytes=bytes_each, threads=threads, dtype=dtype)
 
         def solve(number: int) -> None:

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, KernelGram
+from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, KernelGram, LazyRows
 from maxmargin.problems import DualQP, Problem
 from maxmargin.solvers._base import Solution, Status, Watch
 
+#: Least size of a working set.
+SMALLEST_BLOCK = 256
 #: Compiled steps between two looks at the clock, times the number of rows.
 STEPS_TIMES_ROWS = 2**25
 #: Pairwise steps per row, on a problem that is one working set, before Newton steps are tried.
@@ -42,22 +44,23 @@ class Decomposition:
 
     backend: Backend
     block_size: int = 1024
+    whole_size: int = 2048
     inner: float = 0.1
     polish: bool = True
 
     def solve(self, problem: Problem, gram: KernelGram, start: FloatArray | None, watch: Watch) -> Solution:
         """Improve ``start`` (a feasible beta, or None) until the watch says stop."""
         beta = problem.qp.start() if start is None else start.copy()
-        if gram.n <= self.block_size:
+        if gram.n <= (self.whole_size if gram.fills_rows else self.whole_size // 4):
             return self._solve_whole(problem, gram, beta, watch)
         return self._solve_by_blocks(problem, gram, beta, watch)
 
     # -- small: one working set ------------------------------------------------------------------------------
 
     def _solve_whole(self, problem: Problem, gram: KernelGram, beta: FloatArray, watch: Watch) -> Solution:
-        qp, K = problem.qp, gram.matrix()
-        everything = slice(None)
-        f, n_iter, status, unmoved = K @ beta, 0, None, 0
+        qp, entries = problem.qp, gram.entries
+        K, lazy = gram.lazy_matrix(np.flatnonzero(beta))
+        f, n_iter, status, unmoved = scores(K, beta), 0, None, 0
         at_once = FIRST_STEPS * (gram.n + 50)
         tol = watch.tol * problem.unit(beta, f)
         while status is None:
@@ -65,14 +68,14 @@ class Decomposition:
             if watch.gap_tol is not None:
                 tol = 0.1 * qp.violation(beta, grad)
             steps = watch.steps_left(n_iter, at_once)
-            result = self._inner(qp, everything, K, grad, beta, gram.diagonal, tol, steps)
+            result = self._inner(qp, slice(None), K, grad, beta, gram.diagonal, tol, steps, lazy=lazy)
             n_iter += result.steps
             if result.violation <= tol:
-                beta = self._polish(qp, K, gram, beta, n_iter) if self.polish else beta
+                beta = self._polish(qp, K, gram, beta, n_iter, lazy) if self.polish else beta
             elif n_iter != watch.max_iter:  # slow going: a hard problem, where Newton steps save most pairwise ones
                 beta = self._accelerate(qp, K, beta)
                 at_once = min(2 * at_once, STEPS_TIMES_ROWS // gram.n)
-            f = K @ beta  # afresh: the steps' rounding does not pile up
+            f = scores(K, beta)  # afresh: the steps' rounding does not pile up
             violation = qp.violation(beta, f + qp.linear)
             status = watch.judge(problem, beta, f, n_iter, violation)
             tol = min(0.1 * tol, watch.tol * problem.unit(beta, f))  # matters only when the goal lies deeper
@@ -80,6 +83,7 @@ class Decomposition:
             unmoved = unmoved + 1 if gained <= NO_GAIN * abs(before) else 0
             if status is None and (unmoved >= 3 or violation <= rounding_floor(gram.diagonal, beta)):
                 status = Status.STALLED
+        gram.entries = entries + (K.size if lazy is None else int(lazy.filled.sum()) * gram.n)
         return watch.solution(beta, f, status, n_iter, gram.entries)
 
     def _newton(self, qp: DualQP, K: FloatArray, beta: FloatArray, max_solves: int) -> FloatArray | None:
@@ -95,23 +99,29 @@ class Decomposition:
     def _accelerate(self, qp: DualQP, K: FloatArray, beta: FloatArray) -> FloatArray:
         """Newton steps from ``beta``, if they lead to a better point."""
         candidate = self._newton(qp, K, beta, max_solves=50)
-        if candidate is None or not qp.objective(candidate, K @ candidate) < qp.objective(beta, K @ beta):
+        if candidate is None or not qp.objective(candidate, scores(K, candidate)) < qp.objective(
+            beta, scores(K, beta)
+        ):
             return beta
         return candidate
 
-    def _polish(self, qp: DualQP, K: FloatArray, gram: KernelGram, beta: FloatArray, n_iter: int) -> FloatArray:
+    def _polish(
+        self, qp: DualQP, K: FloatArray, gram: KernelGram, beta: FloatArray, n_iter: int, lazy: LazyRows | None
+    ) -> FloatArray:
         """Newton and pairwise steps in turn until the violation is at rounding; never a worse point."""
         free = np.count_nonzero((beta > qp.lower) & (beta < qp.upper))
         if free**3 > 100 * max(n_iter, 10_000) * gram.n:  # the solves would cost more than the fit did
             return beta
-        best, best_violation, everything = beta, np.inf, slice(None)
+        best, best_violation = beta, np.inf
         for _ in range(20):
             candidate = self._newton(qp, K, best, max_solves=20)
             if candidate is None:
                 return best
-            grad = K @ candidate + qp.linear
+            grad = scores(K, candidate) + qp.linear
             target = POLISHED * max(1.0, float(np.abs(grad).max(initial=0.0)))
-            result = self._inner(qp, everything, K, grad, candidate, gram.diagonal, target, 50 + 5 * gram.n)
+            result = self._inner(
+                qp, slice(None), K, grad, candidate, gram.diagonal, target, 50 + 5 * gram.n, lazy=lazy
+            )
             if not result.violation < best_violation:
                 break
             best, best_violation = candidate, result.violation
@@ -135,7 +145,7 @@ class Decomposition:
                 continue
             if status is not None:
                 return watch.solution(beta, f, status, n_iter, gram.entries)
-            index = working_set(qp, beta, grad, previous, self.block_size)
+            index = working_set(qp, beta, grad, previous, self._size(qp, beta))
             block, local, inner_beta = gram.block(index), grad[index], beta[index]
             steps = watch.steps_left(n_iter, STEPS_TIMES_ROWS // self.block_size)
             result = self._inner(
@@ -153,6 +163,11 @@ class Decomposition:
             gram.add_product(f, index[moved], delta[moved])
             previous = index
 
+    def _size(self, qp: DualQP, beta: FloatArray) -> int:
+        """Room for the free variables and as many newcomers, within bounds: smaller sets zigzag, larger ones idle."""
+        free = np.count_nonzero((beta > qp.lower) & (beta < qp.upper) & (beta != 0))
+        return int(min(self.block_size, max(SMALLEST_BLOCK, 2 ** np.ceil(np.log2(1.3 * free + 128)))))
+
     def _inner(
         self,
         qp: DualQP,
@@ -164,13 +179,20 @@ class Decomposition:
         tol: float,
         max_steps: int,
         whole: FloatArray | None = None,
+        lazy: LazyRows | None = None,
     ) -> BlockResult:
         """Run the inner solver on one working set, in place; ``whole`` is the full beta when it is only a part."""
         slack = qp.slack(beta if whole is None else whole)
         options = BlockOptions(qp.epsilon, qp.budget is not None, qp.budget_is_bound, slack, tol, max_steps)
         box = Box(qp.lower[index], qp.upper[index], diagonal)
         run = self.backend.pair_block if qp.balance else self.backend.free_block
-        return run(K, grad, beta, box, options)
+        return run(K, grad, beta, box, options, lazy)
+
+
+def scores(K: FloatArray, beta: FloatArray) -> FloatArray:
+    """K beta from the lines of K where beta is not 0: the only ones sure to be filled."""
+    support = np.flatnonzero(beta)
+    return beta[support] @ K[support]
 
 
 def rounding_floor(diagonal: FloatArray, beta: FloatArray) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._base import Backend, BlockResult
+from maxmargin.backends._box import all_filled
 from maxmargin.backends._numba import coordinate, program, smo, tiles
 from maxmargin.backends._numba import newton as newton_steps
 
@@ -13,6 +14,7 @@ class NumbaBackend(Backend):
     """Hot loops compiled on first use and cached on disk."""
 
     name = "numba"
+    fills_rows = True
 
     def sparse_dot(self, A, B, out):
         tiles.sparse_dot(np.ascontiguousarray(A), B.indptr, B.indices, B.data, out)
@@ -26,11 +28,13 @@ class NumbaBackend(Backend):
     def accumulate(self, f, rows, lines, delta, start, stop):
         tiles.accumulate(f, rows, lines, delta, start, stop)
 
-    def pair_block(self, K, grad, beta, box, options):
-        return BlockResult(*smo.pair_block(K, grad, beta, *box, *options))
+    def pair_block(self, K, grad, beta, box, options, lazy=None):
+        lazy = all_filled(len(K)) if lazy is None else lazy
+        return BlockResult(*smo.pair_block(K, lazy, grad, beta, *box, *options))
 
-    def free_block(self, K, grad, beta, box, options):
-        return BlockResult(*coordinate.free_block(K, grad, beta, *box, *options))
+    def free_block(self, K, grad, beta, box, options, lazy=None):
+        lazy = all_filled(len(K)) if lazy is None else lazy
+        return BlockResult(*coordinate.free_block(K, lazy, grad, beta, *box, *options))
 
     def newton(self, K, linear, beta, box, epsilon, balance, spent, max_solves):
         return newton_steps.newton(K, linear, beta, box.lower, box.upper, epsilon, balance, spent, max_solves)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba.program import fill_row
 from maxmargin.backends._numba.smo import FLAT
 
 
@@ -74,7 +75,7 @@ def shift(K, grad, beta, k, value):
 
 
 @jit
-def free_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, max_steps):
+def free_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, max_steps):
     """Solve the working set in place; (steps, violation left, budget left)."""
     steps, violation = 0, np.inf
     while True:
@@ -88,6 +89,8 @@ def free_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_sh
         steps += 1
         paired = two_sided and i >= 0 and j >= 0 and i != j and high - low > max(-low * alone_i, high * alone_j)
         if paired:  # trade: i grows by what j shrinks
+            fill_row(i, K, diagonal, lazy)
+            fill_row(j, K, diagonal, lazy)
             _, to_i, _, _ = slopes(i, grad, beta, lower, upper, epsilon)
             _, _, _, to_j = slopes(j, grad, beta, lower, upper, epsilon)
             curvature = diagonal[i] + diagonal[j] + 2.0 * to_i * to_j * K[i, j]
@@ -99,6 +102,7 @@ def free_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_sh
             continue
         grows = alone_i and i >= 0 and low < 0 and (best_i >= best_j or not alone_j or j < 0 or high <= 0)
         k = i if grows else j
+        fill_row(k, K, diagonal, lazy)
         grow, to_grow, shrink, to_shrink = slopes(k, grad, beta, lower, upper, epsilon)
         slope, towards = (-grow, to_grow) if grows else (shrink, to_shrink)
         wanted = slope / diagonal[k] if diagonal[k] > 0 else np.inf

@@ -13,27 +13,51 @@ LOAD, CONSTANT, AFFINE, DISTANCE, SCALE, EXP, TANH, SQRT, POWER, REAL_POWER, ADD
 
 @jit
 def run_program(operations, constants, depth, tiles, left, right, out, lines, start):
-    """out[lines[r], start + c] = program(tiles[:, r, c]); the stack is a few rows that stay in the L1 cache."""
+    """out[lines[r], start + c] = program(tiles[:, r, c])."""
     width = tiles.shape[2]
-    stack = np.empty((depth + 1, width), tiles.dtype)  # the last row is scratch for whole powers
+    stack = np.empty((depth + 1, width), tiles.dtype)
     for r in range(tiles.shape[1]):
-        top = -1
-        for o in range(operations.shape[0]):
-            op, operand = operations[o, 0], operations[o, 1]
-            if op == LOAD or op == CONSTANT:
-                top += 1
-                if op == LOAD:
-                    stack[top, :] = tiles[operand, r, :]
-                else:
-                    stack[top, :] = tiles.dtype.type(constants[o, 0])
-            elif op == ADD or op == MULTIPLY:
-                top -= 1
-                combine(op, stack[top], stack[top + 1])
-            elif op == DISTANCE or op == SCALE:
-                with_scalars(op, stack[top], left[operand, r], right[operand])
-            else:
-                elementwise(op, stack[top], constants[o, 0], constants[o, 1], stack[depth])
+        evaluate(operations, constants, tiles[:, r], left[:, r], right, stack)
         out[lines[r], start : start + width] = stack[0, :]
+
+
+@jit
+def evaluate(operations, constants, bases, left, right, stack):
+    """Leave the values of one row of a tile in stack[0]; the stack is a few rows that stay in the L1 cache."""
+    top, scratch = -1, stack[stack.shape[0] - 1]
+    for o in range(operations.shape[0]):
+        op, operand = operations[o, 0], operations[o, 1]
+        if op == LOAD or op == CONSTANT:
+            top += 1
+            if op == LOAD:
+                stack[top, :] = bases[operand]
+            else:
+                stack[top, :] = stack.dtype.type(constants[o, 0])
+        elif op == ADD or op == MULTIPLY:
+            top -= 1
+            combine(op, stack[top], stack[top + 1])
+        elif op == DISTANCE or op == SCALE:
+            with_scalars(op, stack[top], left[operand], right[operand])
+        else:
+            elementwise(op, stack[top], constants[o, 0], constants[o, 1], scratch)
+
+
+@jit
+def fill_row(i, K, diagonal, lazy):
+    """Compute line i of K from rows stored feature by feature, if it is not there yet."""
+    if lazy.filled[i]:
+        return
+    features = lazy.features
+    base = np.zeros((1, features.shape[1]))
+    for k in range(features.shape[0]):
+        value = features[k, i]
+        for c in range(features.shape[1]):
+            base[0, c] += value * features[k, c]
+    stack = np.empty((lazy.depth + 1, features.shape[1]))
+    evaluate(lazy.operations, lazy.constants, base, lazy.scalars[:, i], lazy.scalars, stack)
+    K[i, :] = stack[0]
+    K[i, i] = diagonal[i]
+    lazy.filled[i] = True
 
 
 @jit

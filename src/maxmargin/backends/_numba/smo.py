@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._numba._jit import fmax, fmin, jit
+from maxmargin.backends._numba.program import fill_row
 
 #: Least curvature of a pair, relative to its diagonal (LIBSVM's TAU): a flat pair moves to its bound.
 FLAT = 1e-12
@@ -107,7 +108,7 @@ def pair_step(i, j, step, beta, lower, upper):
 
 
 @jit
-def pair_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, max_steps):
+def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, max_steps):
     """Solve the working set in place; (steps, violation left, budget left)."""
     q = grad.size
     up, down, up2, down2 = np.empty(q), np.empty(q), np.empty(q), np.empty(q)
@@ -134,6 +135,7 @@ def pair_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_sh
         # second-order partner of i, exact minimiser along the pair, cut at the box
         ups, downs = up2 if i_side else up, down2 if j_side else down
         i = find(grad, ups, low)
+        fill_row(i, K, diagonal, lazy)
         j = best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain)
         wanted = (grad[j] + downs[j] - low) / curvature_of(K, diagonal, i, j)
         if j_side > i_side:  # both move away from zero and spend the budget
@@ -141,6 +143,7 @@ def pair_block(K, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_sh
         step = pair_step(i, j, wanted, beta, lower, upper)
         if i_side != j_side:
             slack += 2 * step if i_side > j_side else -2 * step
+        fill_row(j, K, diagonal, lazy)
         move(grad, K[i], K[j], step)
         set_moves(i, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
         set_moves(j, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)

@@ -45,10 +45,10 @@ class NumpyBackend(Backend):
     def accumulate(self, f, rows, lines, delta, start, stop):
         f[start:stop] += delta @ rows[lines, start:stop]
 
-    def pair_block(self, K, grad, beta, box, options):
+    def pair_block(self, K, grad, beta, box, options, lazy=None):
         return BlockResult(*blocks.pair_block(K, grad, beta, box, options))
 
-    def free_block(self, K, grad, beta, box, options):
+    def free_block(self, K, grad, beta, box, options, lazy=None):
         return BlockResult(*blocks.free_block(K, grad, beta, box, options))
 
     def newton(self, K, linear, beta, box, epsilon, balance, spent, max_solves):
