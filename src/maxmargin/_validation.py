@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 from maxmargin._types import FloatArray, IntArray, RowData
 
 #: Share of the free memory that the kernel cache takes by default, and its least and largest size in bytes.
-CACHE_SHARE, CACHE_LEAST, CACHE_LARGEST = 0.1, 2**26, 2**30
+CACHE_SHARE, CACHE_LEAST, CACHE_LARGEST = 0.02, 2**26, 2**29
 
 
 def kept_rows(sample_weight: Any, X: RowData, n: int) -> tuple[FloatArray, IntArray]:

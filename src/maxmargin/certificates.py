@@ -226,6 +226,12 @@ def scores_at(kernel: Kernel, X: RowData, rows: IntArray, support: IntArray, coe
     return scores
 
 
+def scores_of(kernel: Kernel, X: RowData, task: Delivered, rows: IntArray) -> FloatArray:
+    """The decision function of a delivered task, its intercept included, on some rows of X."""
+    support = np.flatnonzero(task.dual_coef)
+    return scores_at(kernel, X, rows, task.rows[support], task.dual_coef[support]) + task.intercept
+
+
 def bounded_scores(
     kernel: Kernel, X: RowData, task: Delivered, f: FloatArray, seed: int
 ) -> tuple[FloatArray, FloatArray]:

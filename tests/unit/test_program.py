@@ -153,5 +153,5 @@ def test_the_arrays_hold_one_line_per_operation():
 
 
 def test_squares_that_overflow_are_refused_with_advice():
-    with pytest.raises(ValueError, match="overflow.*StandardScaler"):
+    with pytest.raises(ValueError, match=r"overflow.*StandardScaler"):
         prepare(Gaussian(1.0).lower(), np.array([[1e200], [-1e200]]), np.float64)

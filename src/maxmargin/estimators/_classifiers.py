@@ -9,12 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_class_weight
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.calibration import couple_pairs, fit_sigmoid, sigmoid, stratified_folds
+from maxmargin.certificates import scores_of
 from maxmargin.estimators._base import KernelMachine, Training, _dense
 from maxmargin.estimators._params import documented
 from maxmargin.estimators._run import Outcome, Task, run_tasks
@@ -43,6 +47,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
         "random_state": ["random_state"],
+        "probability": ["boolean", StrOptions({"deprecated"})],
         "fit_intercept": ["boolean"],
         "multiclass": [StrOptions({"ovo"})],
     }
@@ -87,6 +92,52 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.intercept_ = np.array([outcome.delivered.intercept for outcome in outcomes])
         self.n_iter_ = np.array([outcome.solution.n_iter for outcome in outcomes], dtype=np.int64)
         self._publish_support(data, data.kept[order], table[:, order])
+        if self._wants_probability:
+            self._calibrate(data, outcomes)
+
+    # -- probabilities ----------------------------------------------------------------------------------------
+
+    @property
+    def _wants_probability(self) -> bool:
+        return self.probability is True or self.probability is np.True_
+
+    def _calibrate(self, data: Training, outcomes: list[Outcome]) -> None:
+        """Fit a sigmoid per pair to cross-validated scores: probA_ and probB_."""
+        folds, tasks = [], []
+        for outcome in outcomes:
+            rows, problem = outcome.delivered.rows, outcome.delivered.problem
+            for train, held_out in stratified_folds(problem.sign, check_random_state(self.random_state)):
+                folds.append((len(folds), outcome, rows[held_out], held_out))
+                tasks.append(Task(rows[train], problem.on_rows(train)))
+        trained = run_tasks(self, self.kernel_, data.X, data.y, tasks, quiet=True) if tasks else []
+        scores = {id(o): scores_of(self.kernel_, data.X, o.delivered, o.delivered.rows) for o in outcomes}
+        for number, outcome, rows, held_out in folds:
+            scores[id(outcome)][held_out] = scores_of(self.kernel_, data.X, trained[number].delivered, rows)
+        fitted = [fit_sigmoid(scores[id(o)], o.delivered.problem.sign) for o in outcomes]
+        self.probA_, self.probB_ = (np.array(column) for column in zip(*fitted, strict=True))
+
+    def _check_probability(self) -> bool:
+        if not self._wants_probability:
+            raise AttributeError("predict_proba is not available when probability=False")
+        return True
+
+    @available_if(_check_probability)
+    def predict_proba(self, X):
+        """Probability of every class, (n_samples, n_classes); needs ``probability=True``."""
+        check_is_fitted(self)
+        if not hasattr(self, "probA_"):
+            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+        positive = sigmoid(self._pair_scores(X), self.probA_, self.probB_)
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - positive, positive])
+        return couple_pairs(positive, OneVsOne(len(self.classes_)).pairs, len(self.classes_))
+
+    @available_if(_check_probability)
+    def predict_log_proba(self, X):
+        """Logarithm of :meth:`predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    # -- warm start -------------------------------------------------------------------------------------------
 
     def _fitted_coefs(self, data, problems):
         labels = data.extra
@@ -119,10 +170,15 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return scores if self.decision_function_shape == "ovo" else OneVsOne(len(self.classes_)).decide(scores)
 
     def predict(self, X):
-        """Class of every row: the arg-max of the decision function (a score of exactly 0 is ``classes_[0]``)."""
+        """Class of every row: the arg-max of the decision function (a score of exactly 0 is ``classes_[0]``).
+
+        With ``probability=True`` it is the arg-max of the probabilities.
+        """
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if self._wants_probability:
+            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         scores = self._pair_scores(X)
         if len(self.classes_) == 2:
             return self.classes_[(scores.ravel() > 0).astype(int)]
@@ -154,10 +210,13 @@ class SVC(KernelClassifier):
         Factor of C for each class; 'balanced' uses the (weighted) class counts.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Shape of the decision function beyond two classes.
+    probability : bool, default='deprecated'
+        True fits Platt's sigmoid on cross-validated scores, for :meth:`predict_proba`. The default is scikit-learn's
+        spelling of False.
     break_ties : bool, default=False
         Ties are always broken by the scores; True with shape 'ovo' is an error, as in scikit-learn.
     random_state : int, RandomState or None, default=None
-        Seed of the rows that a bounded certificate recomputes.
+        Seed of the rows that a bounded certificate recomputes, and of the folds of ``probability=True``.
     fit_intercept : bool, default=True
         False drops b and with it the dual's equality constraint.
     multiclass : {'ovo'}, default='ovo'
@@ -248,10 +307,13 @@ class NuSVC(KernelClassifier):
         the classes' costs are C times their weights, as in SVC. ``C_`` holds that C for every pair.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Shape of the decision function beyond two classes.
+    probability : bool, default='deprecated'
+        True fits Platt's sigmoid on cross-validated scores, for :meth:`predict_proba`. The default is scikit-learn's
+        spelling of False.
     break_ties : bool, default=False
         Ties are always broken by the scores; True with shape 'ovo' is an error, as in scikit-learn.
     random_state : int, RandomState or None, default=None
-        Seed of the rows that a bounded certificate recomputes.
+        Seed of the rows that a bounded certificate recomputes, and of the folds of ``probability=True``.
     fit_intercept : bool, default=True
         False drops b.
     multiclass : {'ovo'}, default='ovo'

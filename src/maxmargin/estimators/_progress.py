@@ -41,10 +41,12 @@ class ProgressLine:
 class FitReporter:
     """Feeds one fit's rounds to the progress line and to scikit-learn's callbacks, if either is wanted."""
 
-    def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any):
+    def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any, quiet: bool = False):
         self._estimator, self._X, self._y = estimator, X, y
-        self._line = ProgressLine(type(estimator).__name__, n_tasks) if estimator.verbose else None
+        self._line = ProgressLine(type(estimator).__name__, n_tasks) if estimator.verbose and not quiet else None
         self._root: Any = None
+        if quiet:
+            return
         if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
             self._root = estimator._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=False)
             self._root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)

@@ -51,12 +51,14 @@ class Outcome:
     solution: Solution
 
 
-def run_tasks(estimator: Any, kernel: Kernel, X: RowData, y: Any, tasks: list[Task]) -> list[Outcome]:
-    """Solve the tasks; the estimator's parameters say how."""
+def run_tasks(
+    estimator: Any, kernel: Kernel, X: RowData, y: Any, tasks: list[Task], quiet: bool = False
+) -> list[Outcome]:
+    """Solve the tasks; the estimator's parameters say how. ``quiet``: not the fit itself, so nobody is told."""
     threads = effective_threads(estimator.n_jobs)
     backend = get_backend()
     solver = make_solver(estimator.solver, backend)
-    reporter = FitReporter(estimator, len(tasks), X, y)
+    reporter = FitReporter(estimator, len(tasks), X, y, quiet)
     at_once = 1 if reporter.active or len(tasks) < 2 else min(threads, len(tasks))
     deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     whole = len(tasks) == 1 and len(tasks[0].rows) == (X.shape[0] if hasattr(X, "shape") else len(X))

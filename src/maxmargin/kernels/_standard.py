@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -395,7 +394,7 @@ class Function(Kernel):
         return np.concatenate([np.diag(self._values(block, block)) for block in blocks] or [np.zeros(0)])
 
     def _emit(self, builder: Builder) -> None:
-        builder.load("function", partial(Function._values, self))
+        builder.load("function", self._values)
 
 
 def require(ok: bool, what: str, value: Any) -> None:

@@ -8,13 +8,13 @@ problems (all pairs of classes, all folds), and the judge can hand in scores it 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._types import FloatArray, IntArray
 from maxmargin.problems._dual_qp import DualQP
 
 
@@ -63,6 +63,11 @@ class Problem(ABC):
     @abstractmethod
     def gap_terms(self, beta: FloatArray, f: FloatArray, offsets: Offsets) -> FloatArray:
         """Fenchel-Young terms, each non-negative, whose sum is primal - dual."""
+
+    def on_rows(self, index: IntArray) -> Problem:
+        """The same problem on some of its rows."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return replace(self, **{k: v[index] for k, v in values.items() if isinstance(v, np.ndarray)})  # type: ignore[type-var]
 
     def unit(self, beta: FloatArray, f: FloatArray) -> float:
         """How many units of ``f`` one margin unit of the published model is."""

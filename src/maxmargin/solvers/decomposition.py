@@ -19,8 +19,8 @@ from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, KernelGr
 from maxmargin.problems import DualQP, Problem
 from maxmargin.solvers._base import Solution, Status, Watch
 
-#: Least size of a working set.
-SMALLEST_BLOCK = 256
+#: Least size of a working set, and rows of the problem that ask for one more member.
+SMALLEST_BLOCK, ROWS_PER_MEMBER = 256, 16
 #: Compiled steps between two looks at the clock, times the number of rows.
 STEPS_TIMES_ROWS = 2**25
 #: Pairwise steps per row, on a problem that is one working set, before Newton steps are tried.
@@ -164,9 +164,10 @@ class Decomposition:
             previous = index
 
     def _size(self, qp: DualQP, beta: FloatArray) -> int:
-        """Room for the free variables and as many newcomers, within bounds: smaller sets zigzag, larger ones idle."""
+        """Room for the free variables and newcomers: smaller sets zigzag, and a round costs passes over all n rows."""
         free = np.count_nonzero((beta > qp.lower) & (beta < qp.upper) & (beta != 0))
-        return int(min(self.block_size, max(SMALLEST_BLOCK, 2 ** np.ceil(np.log2(1.3 * free + 128)))))
+        wanted = max(1.3 * free + 128, qp.n / ROWS_PER_MEMBER, SMALLEST_BLOCK)
+        return int(min(self.block_size, 2 ** np.ceil(np.log2(wanted))))
 
     def _inner(
         self,

@@ -1,0 +1,236 @@
+"""One contract for every back end, dtype and kind of sparsity: kernel tiles and products."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import linear_kernel
+
+from maxmargin.backends import _base, get_backend, prepare
+from maxmargin.backends._rows import Csr
+from maxmargin.kernels import (
+    ChiSquared,
+    Constant,
+    Cosine,
+    Exponential,
+    Function,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    QuadraticForm,
+    RationalQuadratic,
+    Sigmoid,
+)
+from maxmargin.kernels._program import Op
+
+D = 20
+MAP = np.random.default_rng(1).normal(size=(D, 3))
+
+
+def damping(rows):
+    return 1.0 / (1.0 + np.asarray(rows.sum(axis=1)).ravel())
+
+
+def project(rows):
+    return rows @ MAP
+
+
+KERNELS = {
+    "linear": Linear(),
+    "constant": Constant(2.0),
+    "polynomial": Polynomial(3, coef0=0.5, gamma=0.4),
+    "polynomial of degree 0": Polynomial(0),
+    "gaussian": Gaussian(0.7),
+    "narrow gaussian": Gaussian(40.0),
+    "gaussian over polynomial": Gaussian(0.3, over=Polynomial(2)),
+    "sigmoid": Sigmoid(0.5, -0.2),
+    "exponential": Exponential(0.6),
+    "laplacian": Laplacian(0.4),
+    "chi-squared": ChiSquared(0.5),
+    "cosine": Cosine(),
+    "matern 1/2": Matern(0.5, 1.5),
+    "matern 3/2": Matern(1.5, 1.5),
+    "matern 5/2": Matern(2.5, 1.5),
+    "rational quadratic": RationalQuadratic(0.7, 1.3),
+    "quadratic form": QuadraticForm(MAP @ MAP.T),
+    "function": Function(lambda P, Q: linear_kernel(P, Q) ** 2),
+    "sum": Linear() + 0.5 * Gaussian(1.0) + 2,
+    "product": (1 + Linear()) * Cosine() * Laplacian(0.3),
+    "power of a sum": (Gaussian(0.5) + Linear()) ** 3,
+    "exponential of a product": (0.3 * Linear() * Gaussian(0.5)).exp(),
+    "polynomial of a sum": (Linear() + Gaussian(0.5)).polynomial([1.0, 0.0, 0.5, 0.1]),
+    "warped": (Linear() + 1).warp(damping) * Gaussian(0.2),
+    "of a map": (Linear() + Matern(1.5)).of(project) + Linear(),
+    "warped and of a map": Gaussian(0.2).warp(lambda P: np.cos(P[:, 0])).of(project) + Linear().warp(damping),
+}
+DENSITY = {"dense": 0.6, "very sparse": 0.06, "64-bit indices": 0.06, "hardly sparse": 0.6}
+EVERYWHERE = [
+    pytest.mark.parametrize("backend", ["numpy", "numba"]),
+    pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__),
+    pytest.mark.parametrize("sparsity", list(DENSITY)),
+]
+
+
+def everywhere(test):
+    for mark in EVERYWHERE:
+        test = mark(test)
+    return test
+
+
+def make_rows(n, sparsity, seed=0):
+    """Non-negative rows, the first one zero and the second one repeated."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.2, 1.2, size=(n, D)) * (rng.random((n, D)) < DENSITY[sparsity])
+    X[0], X[2] = 0.0, X[1]
+    if sparsity == "dense":
+        return X
+    X = sp.csr_array(X)
+    kind = np.int64 if sparsity == "64-bit indices" else np.int32
+    X.indptr, X.indices = X.indptr.astype(kind), X.indices.astype(kind)
+    return X
+
+
+def tolerance(kernel, dtype):
+    """Relative to the largest value; a root turns rounding near distance 0 into its square root."""
+    rooted = any(op == Op.SQRT for op, _ in kernel.lower().operations)
+    if dtype == np.float64:
+        return 1e-6 if rooted else 1e-12
+    return 3e-3 if rooted else 2e-5
+
+
+def close(values, expected, tol):
+    np.testing.assert_allclose(values, expected, rtol=0, atol=tol * max(1.0, np.abs(expected).max(initial=0.0)))
+
+
+@everywhere
+@pytest.mark.parametrize("name", list(KERNELS))
+def test_a_tile_holds_the_values_of_the_kernel(backend, dtype, sparsity, name):
+    kernel, program = KERNELS[name], KERNELS[name].lower()
+    X, Z = make_rows(30, sparsity), make_rows(17, sparsity, seed=1)
+    right = prepare(program, X, dtype)
+    left = prepare(program, Z, dtype, like=right)
+    values = get_backend(backend).tile(program, left, right)
+    assert values.dtype == dtype
+    close(values, kernel(Z, X), tolerance(kernel, dtype))
+
+
+@everywhere
+def test_sparse_rows_stay_sparse_where_that_pays(backend, dtype, sparsity):
+    base = prepare(Linear().lower(), make_rows(30, sparsity), dtype).bases[0]
+    assert isinstance(base, Csr) == (sparsity in ("very sparse", "64-bit indices"))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear() + 1, Laplacian(0.5)], ids=str)
+def test_dense_rows_meet_sparse_ones(backend, kernel):
+    program = kernel.lower()
+    dense, sparse = make_rows(9, "dense"), make_rows(30, "very sparse", seed=1)
+    for train, new in [(dense, sparse), (sparse, dense)]:
+        right = prepare(program, train, np.float64)
+        values = get_backend(backend).tile(program, prepare(program, new, np.float64, like=right), right)
+        close(values, kernel(new, train), 1e-12)
+
+
+@everywhere
+def test_a_tile_in_narrow_strips_is_the_same(backend, dtype, sparsity, monkeypatch):
+    kernel = Gaussian(0.5) + Linear() * Laplacian(0.2)
+    program, X = kernel.lower(), make_rows(200, sparsity)
+    rows = prepare(program, X, dtype)
+    monkeypatch.setattr(_base, "TILE_BYTES", 1)
+    done = []
+    out = np.full((12, 200), np.nan, dtype=dtype)
+    lines = np.array([10, 3, 7])
+    get_backend(backend).tile(
+        program, rows.take(np.array([5, 0, 199])), rows, out=out, lines=lines, then=lambda a, b: done.append((a, b))
+    )
+    close(out[lines], kernel(X[[5, 0, 199]], X), tolerance(kernel, dtype))
+    assert np.isnan(np.delete(out, lines, axis=0)).all()
+    assert done == [(0, 64), (64, 128), (128, 192), (192, 200)]
+
+
+@everywhere
+@pytest.mark.parametrize("name", ["gaussian", "warped", "function", "laplacian"])
+def test_products_sum_the_tiles(backend, dtype, sparsity, name):
+    kernel, program = KERNELS[name], KERNELS[name].lower()
+    X, Z = make_rows(700, sparsity), make_rows(300, sparsity, seed=1)
+    right = prepare(program, X, dtype)
+    left = prepare(program, Z, dtype, like=right)
+    coef = np.random.default_rng(0).normal(size=(700, 2))
+    tol = 1e-11 if dtype == np.float64 else 1e-4
+    for given in (coef, coef[:, 0]):
+        result = get_backend(backend).product(program, left, right, given)
+        assert result.dtype == np.float64
+        close(result, kernel(Z, X) @ given, tol)
+
+
+@everywhere
+def test_two_threads_compute_what_one_does(backend, dtype, sparsity):
+    kernel = Gaussian(0.5) + Laplacian(0.2)
+    program, X = kernel.lower(), make_rows(600, sparsity)
+    rows, coef = prepare(program, X, dtype), np.random.default_rng(0).normal(size=600)
+    engine, tol = get_backend(backend), 1e-12 if dtype == np.float64 else 1e-4
+    assert rows.n**2 >= 2 * _base.VALUES_PER_THREAD
+    close(engine.tile(program, rows, rows, threads=2), engine.tile(program, rows, rows), tol)
+    close(engine.product(program, rows, rows, coef, threads=2), engine.product(program, rows, rows, coef), tol)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_a_kernel_function_is_the_error_the_user_sees(threads):
+    def fails(P, Q):
+        raise ZeroDivisionError("mine")
+
+    program = Function(fails).lower()
+    rows = prepare(program, np.zeros((600, 1)), np.float64)
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        get_backend("numba").tile(program, rows, rows, threads=threads)
+
+
+@everywhere
+def test_no_rows_give_no_values(backend, dtype, sparsity):
+    program, X = Gaussian(1.0).lower(), make_rows(5, sparsity)
+    right = prepare(program, X, dtype)
+    left = prepare(program, X[:0], dtype, like=right)
+    assert get_backend(backend).tile(program, left, right).shape == (0, 5)
+    np.testing.assert_array_equal(get_backend(backend).product(program, right, left, np.zeros(0)), np.zeros(5))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)
+def test_accumulate_adds_weighted_lines_to_a_strip(backend, dtype):
+    rng = np.random.default_rng(0)
+    rows, lines, delta = rng.normal(size=(600, 50)).astype(dtype), rng.permutation(600)[:400], rng.normal(size=400)
+    f = np.ones(50)
+    get_backend(backend).accumulate(f, rows, lines, delta, 10, 40)
+    expected = np.ones(50)
+    expected[10:40] += delta @ rows[lines, 10:40].astype(np.float64)
+    close(f, expected, 1e-12 if dtype == np.float64 else 1e-5)
+    np.testing.assert_array_equal(f[[0, 9, 40, 49]], 1.0)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)
+def test_distances_are_those_of_the_definition(backend, dtype):
+    P, Q = (make_rows(n, "dense", seed).astype(dtype) for n, seed in ((8, 0), (6, 1)))
+    difference, total = P[:, None] - Q[None], P[:, None] + Q[None]
+    expected = {
+        "l1": np.abs(difference).sum(axis=2),
+        "chi2": np.divide(difference**2, total, out=np.zeros_like(total), where=total > 0).sum(axis=2),
+    }
+    for kind, values in expected.items():
+        out = np.empty((8, 6), dtype=dtype)
+        get_backend(backend).distances(kind, P, Q, out)
+        close(out, values, 1e-12 if dtype == np.float64 else 1e-5)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_chi_squared_refuses_negative_values(backend):
+    program = ChiSquared(1.0).lower()
+    with pytest.raises(ValueError, match="negative"):
+        rows = prepare(program, np.array([[1.0, -2.0], [0.5, 1.0]]), np.float64)
+        get_backend(backend).tile(program, rows, rows)
+
+
+def test_an_unknown_back_end_is_refused():
+    with pytest.raises(ValueError, match="no back end 'abacus'; choose 'numba' or 'numpy'"):
+        get_backend("abacus")
