@@ -82,7 +82,7 @@ def _pairs(
     if machine == "SVC" or costs is not None:  # LIBSVM's nu-SVC does not look at class weights
         weight = weight * np.asarray(model.class_weight_)[label]
     bias = getattr(model, "fit_intercept", True)
-    tasks = []
+    tasks: list[Delivered] = []
     for a in range(len(classes)):
         for b in range(a + 1, len(classes)):
             rows = kept[(label[kept] == a) | (label[kept] == b)]

@@ -83,9 +83,7 @@ class Definiteness(NamedTuple):
     reason: str = ""
 
 
-def certify(
-    model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None
-) -> Certificate:
+def certify(model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None) -> Certificate:
     """Certify a fitted model against its training data; the worst certificate over its binary tasks.
 
     Parameters
@@ -107,10 +105,6 @@ def certify(
     >>> from sklearn.svm import SVC
     >>> from maxmargin import certify
     >>> X, y = load_iris(return_X_y=True)
-    >>> certificate = certify(SVC(), X, y)  # not fitted
-    Traceback (most recent call last):
-    ...
-    sklearn.exceptions.NotFittedError: This SVC instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator.
     >>> certificate = certify(SVC().fit(X, y), X, y)
     >>> certificate.holds, bool(certificate.relative_gap < 1e-3)
     (True, True)
@@ -125,9 +119,7 @@ def certify_tasks(
     kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, C)
     definite = definiteness(kernel, X, np.unique(np.concatenate([task.rows for task in tasks])))
     scores = recomputed_scores(kernel, X, tasks)
-    return [
-        judge(repaired(kernel, X, task, f), f, definite) for task, f in zip(tasks, scores, strict=True)
-    ]
+    return [judge(repaired(kernel, X, task, f), f, definite) for task, f in zip(tasks, scores, strict=True)]
 
 
 def repaired(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Delivered:
@@ -136,7 +128,7 @@ def repaired(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Deli
     The model's w stays as it is; it is then no longer w(alpha), and the gap gains 1/2 ||w - w(alpha)||^2.
     """
     problem = task.problem
-    beta, scores, _ = problem.recovered(task.dual_coef, f, task.intercept)
+    beta, _, _ = problem.recovered(task.dual_coef, f, task.intercept)
     miss = problem.qp.infeasibility(beta)
     if miss <= FEASIBILITY_TOL or miss > REPAIRABLE or isinstance(problem, HardMarginProblem):
         return task

@@ -225,10 +225,14 @@ def test_distances_are_those_of_the_definition(backend, dtype):
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_chi_squared_refuses_negative_values(backend):
-    program = ChiSquared(1.0).lower()
+    program, rows = ChiSquared(1.0).lower(), np.array([[1.0, -2.0], [0.5, 1.0]])
+
+    def fill():
+        prepared = prepare(program, rows, np.float64)
+        get_backend(backend).tile(program, prepared, prepared)
+
     with pytest.raises(ValueError, match="negative"):
-        rows = prepare(program, np.array([[1.0, -2.0], [0.5, 1.0]]), np.float64)
-        get_backend(backend).tile(program, rows, rows)
+        fill()
 
 
 def test_an_unknown_back_end_is_refused():

@@ -125,7 +125,12 @@ def test_the_diagonal_is_that_of_the_matrix(kernel, formula):
     np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X)), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(kernel(X), kernel(X, X), rtol=1e-14, atol=1e-14)
     assert kernel(X, Z).dtype == np.float64
+
+
+@pytest.mark.parametrize("kernel", [k for k, _ in FORMULAS if not isinstance(k, Function)], ids=str)
+def test_no_rows_have_no_values(kernel):
     assert kernel(X[:0], Z).shape == (0, len(Z))
+    assert kernel.diag(X[:0]).shape == (0,)
 
 
 def test_kernels_agree_with_scikit_learn_and_scipy():

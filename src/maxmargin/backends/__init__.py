@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._box import BlockOptions, Box, LazyRows
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-@lru_cache(maxsize=None)
+@cache
 def get_backend(name: str = "numba") -> Backend:
     """The back end called ``name``: 'numba' (fast) or 'numpy' (reference)."""
     if name == "numba":

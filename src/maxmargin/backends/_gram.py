@@ -201,4 +201,4 @@ def float32_is_safe(program: Program, X: RowData) -> bool:
     probe = prepare(program, X[:: max(1, X.shape[0] // 2048)], np.float64)
     norms = float(np.max(probe.scalars, initial=largest))
     factors = [abs(a) for (op, _), (a, _) in zip(program.operations, program.constants, strict=True) if op == Op.AFFINE]
-    return max(factors, default=1.0) * norms * np.finfo(np.float32).eps * 2 <= FLOAT32_ERROR
+    return bool(max(factors, default=1.0) * norms * np.finfo(np.float32).eps * 2 <= FLOAT32_ERROR)

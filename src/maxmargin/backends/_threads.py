@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import pairwise
 
 from joblib import cpu_count
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
@@ -51,7 +52,7 @@ def run_strips(work: Callable[[int, int], None], n: int, threads: int) -> None:
         work(0, n)
         return
     edges = [n * k // threads for k in range(threads + 1)]
-    run_parallel([partial(work, a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)], threads)
+    run_parallel([partial(work, first, last) for first, last in pairwise(edges)], threads)
 
 
 @contextmanager

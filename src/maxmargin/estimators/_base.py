@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,7 +63,7 @@ def leaves_no_trace(fit: Any) -> Any:
 class KernelMachine(CallbackSupportMixin, BaseEstimator):
     """Base of the kernel machines; subclasses say what their problem is and how it is published."""
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
@@ -189,7 +189,11 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 
     def _warm_starts(self, data: Training, problems: list[tuple[IntArray, Problem]]) -> list[FloatArray | None]:
         """Where each task starts: at the fitted model's coefficients, made feasible, or from scratch."""
-        if not self.warm_start or not hasattr(self, "support_") or self.shape_fit_ != getattr(data.X, "shape", (data.n,)):
+        if (
+            not self.warm_start
+            or not hasattr(self, "support_")
+            or self.shape_fit_ != getattr(data.X, "shape", (data.n,))
+        ):
             return [None] * len(problems)
         coefs = self._fitted_coefs(data, problems)
         starts: list[FloatArray | None] = []
@@ -213,7 +217,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         """support_, support_vectors_ and dual_coef_, sparse where X was."""
         self.support_ = support.astype(np.int32)
         if self._precomputed:
-            self.support_vectors_ = np.empty((0, 0))
+            self.support_vectors_: Any = np.empty((0, 0))
         else:
             X = data.X
             self.support_vectors_ = [X[i] for i in support] if isinstance(X, list) else X[support]
@@ -261,7 +265,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         if not isinstance(self.kernel_, Linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
         coef = self._linear_weights()
-        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        values: Any = coef.data if sp.issparse(coef) else coef
+        values.flags.writeable = False
         return coef
 
     def _linear_weights(self) -> Array:

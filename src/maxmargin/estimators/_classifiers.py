@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,7 +41,7 @@ class Labels(NamedTuple):
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """What the two classifiers share: labels, pairs of classes, decisions."""
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelMachine._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
@@ -103,17 +103,19 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _calibrate(self, data: Training, outcomes: list[Outcome]) -> None:
         """Fit a sigmoid per pair to cross-validated scores: probA_ and probB_."""
-        folds, tasks = [], []
-        for outcome in outcomes:
-            rows, problem = outcome.delivered.rows, outcome.delivered.problem
-            for train, held_out in stratified_folds(problem.sign, check_random_state(self.random_state)):
-                folds.append((len(folds), outcome, rows[held_out], held_out))
-                tasks.append(Task(rows[train], problem.on_rows(train)))
+        signs = [task.sign for task in OneVsOne(len(data.extra.classes)).tasks(data.extra.label)]
+        places: list[tuple[int, IntArray]] = []  # (pair, held-out rows) of every fold
+        tasks = []
+        for number, (outcome, sign) in enumerate(zip(outcomes, signs, strict=True)):
+            for train, held_out in stratified_folds(sign, check_random_state(self.random_state)):
+                places.append((number, held_out))
+                tasks.append(Task(outcome.delivered.rows[train], outcome.delivered.problem.on_rows(train)))
         trained = run_tasks(self, self.kernel_, data.X, data.y, tasks, quiet=True) if tasks else []
-        scores = {id(o): scores_of(self.kernel_, data.X, o.delivered, o.delivered.rows) for o in outcomes}
-        for number, outcome, rows, held_out in folds:
-            scores[id(outcome)][held_out] = scores_of(self.kernel_, data.X, trained[number].delivered, rows)
-        fitted = [fit_sigmoid(scores[id(o)], o.delivered.problem.sign) for o in outcomes]
+        scores = [scores_of(self.kernel_, data.X, o.delivered, o.delivered.rows) for o in outcomes]
+        for (number, held_out), fold in zip(places, trained, strict=True):
+            rows = outcomes[number].delivered.rows[held_out]
+            scores[number][held_out] = scores_of(self.kernel_, data.X, fold.delivered, rows)
+        fitted = [fit_sigmoid(s, sign) for s, sign in zip(scores, signs, strict=True)]
         self.probA_, self.probB_ = (np.array(column) for column in zip(*fitted, strict=True))
 
     def _check_probability(self) -> bool:
@@ -244,7 +246,7 @@ class SVC(KernelClassifier):
     (True, True)
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
     }
@@ -338,7 +340,7 @@ class NuSVC(KernelClassifier):
     0.98
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
@@ -407,5 +409,7 @@ class NuSVC(KernelClassifier):
         if self.class_weight is not None:
             weights = data.extra.weights(data)
             tasks = OneVsOne(len(data.extra.classes)).tasks(data.extra.label)
-            first = [(outcome.delivered.problem.C / weights[t.rows])[0] for t, outcome in zip(tasks, outcomes, strict=True)]
+            first = [
+                (outcome.delivered.problem.C / weights[t.rows])[0] for t, outcome in zip(tasks, outcomes, strict=True)
+            ]
             self.C_ = np.array(first)

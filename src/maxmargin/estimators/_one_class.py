@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -102,7 +103,7 @@ class OneClassSVM(OutlierMachine):
     array([-1,  1,  1,  1, -1])
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelMachine._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
@@ -144,8 +145,8 @@ class SVDD(OutlierMachine):
     ----------
     {shared}
     C : float or None, default=None
-        Cost of leaving the ball, C_i = C * weight. At most 1 / C rows (by weight) lie outside: with C >= 1 none does, and
-        C * sum(weights) must reach 1. None is 10 / sum(weights): at most a tenth of the rows outside.
+        Cost of leaving the ball, C_i = C * weight. At most 1 / C rows (by weight) lie outside: with C >= 1 none does,
+        and C * sum(weights) must reach 1. None is 10 / sum(weights): at most a tenth of the rows outside.
 
     Attributes
     ----------
@@ -169,7 +170,7 @@ class SVDD(OutlierMachine):
     1.0
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelMachine._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither"), None],
     }
@@ -219,5 +220,7 @@ class SVDD(OutlierMachine):
         """k(x, x): the score is 2 a.phi(x) - k(x, x)."""
         X = self._validate_for_predict(X)
         if self._precomputed:
-            raise ValueError("SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use a callable kernel")
+            raise ValueError(
+                "SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use a callable kernel"
+            )
         return self.kernel_.diag(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -17,7 +18,7 @@ from maxmargin.problems import NuSVRProblem, SVRProblem
 class KernelRegressor(RegressorMixin, KernelMachine):
     """What the two regressors share."""
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelMachine._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -73,7 +74,7 @@ class SVR(KernelRegressor):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelRegressor._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
@@ -145,7 +146,7 @@ class NuSVR(KernelRegressor):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelRegressor._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,22 +15,15 @@ from maxmargin.kernels._program import Builder, Op, RowScalar
 class _Composite(Kernel):
     """Valid when its parts are; resolves open widths in each part."""
 
-    @property
-    def _parts(self) -> tuple[Kernel, ...]:
-        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # all are dataclasses
-        return tuple(value for value in values if isinstance(value, Kernel))
+    def _parts(self) -> dict[str, Kernel]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, Kernel)}
 
     @property
     def is_psd(self) -> bool:  # type: ignore[override]  # depends on the parts
-        return all(part.is_psd for part in self._parts)
+        return all(part.is_psd for part in self._parts().values())
 
     def resolved(self, gamma):
-        parts = {
-            field.name: value.resolved(gamma)
-            for field in fields(self)
-            if isinstance(value := getattr(self, field.name), Kernel)
-        }
-        return replace(self, **parts)
+        return replace(self, **{name: part.resolved(gamma) for name, part in self._parts().items()})  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)

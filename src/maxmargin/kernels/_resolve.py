@@ -30,7 +30,9 @@ def resolve_kernel(kernel: Any, gamma: float = 1.0, degree: int = 3, coef0: floa
             return Precomputed()
     if callable(kernel) and not isinstance(kernel, type):
         return Function(kernel)
-    raise ValueError(f"kernel must be one of {NAMES}, a kernel object or a callable of two blocks of rows, got {kernel!r}")
+    raise ValueError(
+        f"kernel must be one of {NAMES}, a kernel object or a callable of two blocks of rows, got {kernel!r}"
+    )
 
 
 def takes_any_rows(kernel: Any) -> bool:

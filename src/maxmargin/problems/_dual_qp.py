@@ -114,7 +114,7 @@ class DualQP:
         if self.budget is None:
             if self.balance:
                 return _width(up, down)
-            return max(0.0, -np.min(up, initial=np.inf), np.max(down, initial=-np.inf))
+            return max(0.0, -float(np.min(up, initial=np.inf)), float(np.max(down, initial=-np.inf)))
         grow, shrink = self.slack(beta) > 0, self.budget_is_bound
         positive_up, positive_down = up[beta >= 0], down[beta > 0]
         negative_up, negative_down = up[beta < 0], down[beta <= 0]
@@ -129,9 +129,9 @@ class DualQP:
         smaller = np.concatenate([positive_down, -negative_up])  # gains of moves towards zero
         width = _width(larger, smaller)
         if shrink:
-            width = max(width, np.max(smaller, initial=0.0))
+            width = max(width, float(np.max(smaller, initial=0.0)))
         if grow:
-            width = max(width, -np.min(larger, initial=0.0))
+            width = max(width, -float(np.min(larger, initial=0.0)))
         return width
 
     def infeasibility(self, beta: FloatArray) -> float:

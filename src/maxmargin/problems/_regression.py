@@ -66,9 +66,7 @@ class NuSVRProblem(SVRProblem):
         return self.nu * float(self.C.sum())
 
     def dual_qp(self) -> DualQP:
-        return DualQP(
-            -self.y, -self.C, self.C, balance=self.fit_intercept, budget=self.budget, budget_is_bound=True
-        )
+        return DualQP(-self.y, -self.C, self.C, balance=self.fit_intercept, budget=self.budget, budget_is_bound=True)
 
     def offsets(self, beta, f):
         """The better of two: a tube from the slopes of each side, or (a budget not spent) no tube at all."""

@@ -29,7 +29,9 @@ class Status(Enum):
     TIME_LIMIT = "time_limit was reached; raise it, or fit again with warm_start=True to go on from here"
     INTERRUPTED = "interrupted; fit again with warm_start=True to go on from here"
     STOPPED = "a callback asked to stop; fit again with warm_start=True to go on from here"
-    STALLED = "rounding errors allow no further progress; scale the features to unit variance, or ask for less than this gap"
+    STALLED = (
+        "rounding errors allow no further progress; scale the features to unit variance, or ask for less than this gap"
+    )
 
     @property
     def reached(self) -> bool:

@@ -99,9 +99,7 @@ class Decomposition:
     def _accelerate(self, qp: DualQP, K: FloatArray, beta: FloatArray) -> FloatArray:
         """Newton steps from ``beta``, if they lead to a better point."""
         candidate = self._newton(qp, K, beta, max_solves=50)
-        if candidate is None or not qp.objective(candidate, scores(K, candidate)) < qp.objective(
-            beta, scores(K, beta)
-        ):
+        if candidate is None or not qp.objective(candidate, scores(K, candidate)) < qp.objective(beta, scores(K, beta)):
             return beta
         return candidate
 
@@ -119,9 +117,7 @@ class Decomposition:
                 return best
             grad = scores(K, candidate) + qp.linear
             target = POLISHED * max(1.0, float(np.abs(grad).max(initial=0.0)))
-            result = self._inner(
-                qp, slice(None), K, grad, candidate, gram.diagonal, target, 50 + 5 * gram.n, lazy=lazy
-            )
+            result = self._inner(qp, slice(None), K, grad, candidate, gram.diagonal, target, 50 + 5 * gram.n, lazy=lazy)
             if not result.violation < best_violation:
                 break
             best, best_violation = candidate, result.violation
@@ -134,13 +130,18 @@ class Decomposition:
     def _solve_by_blocks(self, problem: Problem, gram: KernelGram, beta: FloatArray, watch: Watch) -> Solution:
         qp = problem.qp
         f = gram.product(beta) if beta.any() else np.zeros(gram.n)
-        n_iter, previous, status = 0, np.zeros(0, dtype=np.intp), None
+        n_iter, status = 0, None
+        previous: IntArray = np.zeros(0, dtype=np.intp)
         while True:
             grad = f + qp.linear
             violation = qp.violation(beta, grad)
             status = watch.judge(problem, beta, f, n_iter, violation)
             exact = gram.dtype == np.float64
-            if status is Status.OPTIMAL and not exact and not _scores_hold(gram, beta, f, watch.tol * problem.unit(beta, f)):
+            if (
+                status is Status.OPTIMAL
+                and not exact
+                and not _scores_hold(gram, beta, f, watch.tol * problem.unit(beta, f))
+            ):
                 gram, f, status = gram.in_float64(), gram.product(beta), None  # float32 was not enough: go on exactly
                 continue
             if status is not None:

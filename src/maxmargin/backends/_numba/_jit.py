@@ -19,7 +19,9 @@ from numba.extending import intrinsic, overload
 #: Sums may be reordered; NaN and infinity keep their meaning (forbidden moves have slope +-inf).
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
-NOTICE = "maxmargin: compiling its inner loops for this machine, once (about 15 seconds); later runs load them from disk."
+NOTICE = (
+    "maxmargin: compiling its inner loops for this machine, once (about 15 seconds); later runs load them from disk."
+)
 
 
 class _Notice(event.Listener):

@@ -121,7 +121,7 @@ def solve_definite(H, right):
             shifted[r, r] += max(shift * mean, 1e-300)
         try:
             L = np.linalg.cholesky(shifted)
-        except Exception:  # noqa: BLE001 - the only kind compiled code can catch; it means "not definite"
+        except Exception:
             continue
         LT = np.ascontiguousarray(L.T)
         x = substitute(L, LT, right)

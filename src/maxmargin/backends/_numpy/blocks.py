@@ -21,9 +21,9 @@ def pair_block(K: Array, grad: FloatArray, beta: FloatArray, box: Box, options: 
         up, down, grows, shrinks = _slopes(grad, beta, box, options.epsilon)
         best = (0.0, -1, -1, 0)
         for change, i_side, j_side in _families(options, slack, grows, shrinks):
-            i, j = np.argmin(np.where(i_side, up, np.inf)), np.argmax(np.where(j_side, down, -np.inf))
+            i, j = int(np.argmin(np.where(i_side, up, np.inf))), int(np.argmax(np.where(j_side, down, -np.inf)))
             width = (down[j] if j_side[j] else -np.inf) - (up[i] if i_side[i] else np.inf)
-            best = max(best, (width, int(i), int(j), change))
+            best = max(best, (width, i, j, change))
         violation, i, j, change = best
         if not violation > options.tol or steps >= options.max_steps:
             return steps, violation, slack
