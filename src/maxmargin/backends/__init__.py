@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._box import BlockOptions, Box, LazyRows

@@ -6,8 +6,8 @@ import numpy as np
 
 from maxmargin.backends._numba._jit import jit
 
-#: Rows of the dense side handled together: one cache line of float32 per feature.
-PANEL = 16
+#: Rows of the dense side handled together, so that one non-zero and its index serve them all.
+PANEL = 64
 #: Terms summed in the tile's precision before they are added to a float64 total.
 SHORT_SUM = 256
 
@@ -17,20 +17,29 @@ def sparse_dot(A, indptr, indices, data, out):
     """out[r, c] = A[r] . B[c], B in CSR: A is turned into panels so that one non-zero serves PANEL rows."""
     m, d = A.shape
     panel = np.zeros((d, PANEL), A.dtype)
-    total = np.empty(PANEL, A.dtype)
+    block = np.empty((PANEL, PANEL), A.dtype)  # a square of results, written out along its rows
     for first in range(0, m, PANEL):
         height = min(PANEL, m - first)
         for k in range(d):
             for r in range(height):
                 panel[k, r] = A[first + r, k]
-        for c in range(out.shape[1]):
-            total[:] = 0
-            for position in range(indptr[c], indptr[c + 1]):
-                value, column = data[position], indices[position]
-                for r in range(PANEL):
-                    total[r] += value * panel[column, r]
+        for start in range(0, out.shape[1], PANEL):
+            width = min(PANEL, out.shape[1] - start)
+            for c in range(width):
+                add_products(indptr[start + c], indptr[start + c + 1], indices, data, panel, block[c])
             for r in range(height):
-                out[first + r, c] = total[r]
+                for c in range(width):
+                    out[first + r, start + c] = block[c, r]
+
+
+@jit
+def add_products(begin, end, indices, data, panel, total):
+    """total[r] = sum over one sparse row of value * panel[column, r]."""
+    total[:] = 0
+    for position in range(begin, end):
+        value, line = data[position], panel[indices[position]]
+        for r in range(PANEL):
+            total[r] += value * line[r]
 
 
 @jit
