@@ -18,6 +18,7 @@ __all__ = [
     "KernelGram",
     "LazyRows",
     "Rows",
+    "backend_for",
     "effective_threads",
     "get_backend",
     "prepare",
@@ -38,3 +39,8 @@ def get_backend(name: str = "numba") -> Backend:
 
         return NumpyBackend()
     raise ValueError(f"there is no back end {name!r}; choose 'numba' or 'numpy'")
+
+
+def backend_for(device: str) -> Backend:
+    """The back end that serves an estimator's ``device``: 'auto' and 'cpu' are the compiled one."""
+    return get_backend("numba")

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.backends._rows import Csr, Lookup, Rows
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin.backends._rows import Csr, Lookup, Rows, _slice, prepare
 from maxmargin.backends._threads import run_strips
-from maxmargin.kernels import Program
+from maxmargin.kernels import Kernel, Program
 
 #: Bytes of one tile in work: it stays in the second-level cache between the product and the elementwise pass.
 TILE_BYTES = 2**19
@@ -23,6 +23,8 @@ TILE_BYTES = 2**19
 VALUES_PER_THREAD = 2**17
 
 
+#: Values of sparse rows made dense at a time.
+DENSE_VALUES = 2**20
 #: Rows of a panel of a symmetric matrix.
 PANEL = 128
 
@@ -94,6 +96,18 @@ class Backend(ABC):
         max_solves: int,
     ) -> bool:
         """Newton steps on the free variables, in place; False if K is not definite there."""
+
+    # -- where data live --------------------------------------------------------------------------------------
+
+    def gram(self, kernel: Kernel, X: RowData, **options: Any) -> Any:
+        """The Gram matrix of training rows, as solvers want it (``maxmargin.solvers.Gram``)."""
+        from maxmargin.backends._gram import KernelGram
+
+        return KernelGram(self, kernel, X, **options)
+
+    def prepare(self, program: Program, X: RowData, like: Rows | None = None, columns: IntArray | None = None) -> Rows:
+        """Rows of ``X`` for :meth:`product`, in float64."""
+        return prepare(program, X, np.float64, like, columns)
 
     # -- what they share -------------------------------------------------------------------------------------
 
@@ -175,10 +189,20 @@ class Backend(ABC):
             out[...] = base.function(A, B)
         elif base.kind == "dot":
             if isinstance(A, Csr):
-                A = A.matrix().toarray()
-            if isinstance(B, Csr):
+                self._sparse_rows(A, B, out)
+            elif isinstance(B, Csr):
                 self.sparse_dot(A, B, out)
             else:
                 np.dot(A, B.T, out=out)
         else:
             self.distances(base.kind, A, B, out)
+
+    def _sparse_rows(self, A: Csr, B: Any, out: Array) -> None:
+        """Dot products with sparse A: a few of its rows at a time are made dense."""
+        height = max(64, DENSE_VALUES // max(A.d, 1))
+        for first in range(0, len(out), height):
+            some = _slice(A, first, min(first + height, len(out))).matrix().toarray()
+            if isinstance(B, Csr):
+                self.sparse_dot(some, B, out[first : first + height])
+            else:
+                np.dot(some, B.T, out=out[first : first + height])

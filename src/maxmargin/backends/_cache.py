@@ -8,15 +8,20 @@ import numpy as np
 
 from maxmargin._types import Array, IntArray
 
-#: Rows of scratch space when the cache is too small to hold even one piece of work.
-SCRATCH = 128
+#: Most kernel rows computed together.
+PIECE = 128
 
 
 class RowCache:
-    """Lines of ``values`` hold rows of K; memory is touched only as lines are first used."""
+    """Lines of ``values`` hold rows of K; memory is touched only as lines are first used.
+
+    ``piece`` rows at a time find room: in lines, or in scratch space set aside for when every line is in use.
+    """
 
     def __init__(self, n: int, dtype: Any, n_bytes: int):
-        capacity = min(n, n_bytes // max(1, n * np.dtype(dtype).itemsize))
+        affordable = max(1, n_bytes // max(1, n * np.dtype(dtype).itemsize))
+        self.piece = max(1, min(PIECE, affordable // 4))
+        capacity = min(n, affordable - self.piece)
         self.values: Array = np.empty((capacity, n), dtype=dtype)
         self._line = np.full(n, -1)  # row -> line
         self._owner = np.full(capacity, -1)  # line -> row
@@ -32,7 +37,7 @@ class RowCache:
         return lines
 
     def reserve(self, rows: IntArray, keep: IntArray) -> tuple[Array, IntArray]:
-        """An array and its lines to write ``rows`` to; rows of ``keep`` are not thrown out.
+        """An array and its lines to write at most ``piece`` rows to; rows of ``keep`` are not thrown out.
 
         Without enough room the array is scratch space that the next call overwrites.
         """
@@ -41,9 +46,8 @@ class RowCache:
         age[busy[busy >= 0]] = np.iinfo(np.int64).max
         free = np.flatnonzero(age < np.iinfo(np.int64).max)
         if len(free) < len(rows):
-            if self._scratch is None or len(self._scratch) < len(rows):
-                height = max(len(rows), min(SCRATCH, len(self._line)))
-                self._scratch = np.empty((height, self.values.shape[1]), dtype=self.values.dtype)
+            if self._scratch is None:
+                self._scratch = np.empty((self.piece, self.values.shape[1]), dtype=self.values.dtype)
             return self._scratch, np.arange(len(rows))
         lines = free[np.argsort(age[free], kind="stable")[: len(rows)]]
         self._line[self._owner[lines][self._owner[lines] >= 0]] = -1

@@ -13,8 +13,6 @@ from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Kernel, Program
 from maxmargin.kernels._program import Op
 
-#: Kernel rows computed together.
-PIECE = 128
 #: Columns whose partial sums stay in the L1 cache during a gradient update.
 STRIP = 2048
 #: Up to this many features a line of K is as cheap alone as in a block.
@@ -95,6 +93,16 @@ class KernelGram:
         return self._symmetric(self._float64_rows(None), self.diagonal)
 
     @property
+    def largest_block(self) -> int:
+        """Most rows of a working set: its block takes at most a quarter of the cache."""
+        return max(2, int(np.sqrt(self.cache_bytes / 4 / self.dtype.itemsize)))
+
+    def fits_whole(self, rows: int) -> bool:
+        """Whether the whole matrix, of at most ``rows`` rows, may be stored in float64."""
+        most = rows if self.fills_rows else rows // 4
+        return self.n <= most and 8 * self.n**2 <= self.cache_bytes
+
+    @property
     def fills_rows(self) -> bool:
         """Whether lines of the matrix can be filled one by one inside compiled code at little cost."""
         one_product = len(self.program.bases) == 1 and self.program.bases[0].kind == "dot"
@@ -126,18 +134,17 @@ class KernelGram:
     def add_product(self, f: FloatArray, index: IntArray, delta: FloatArray) -> None:
         """f += K[:, index] @ delta; kernel rows come from the cache or go there."""
         if self._cache is None:
-            self._cache = RowCache(self.n, self.dtype, self.cache_bytes)
+            self._cache = RowCache(self.n, self.dtype, self.cache_bytes - self.cache_bytes // 4)
         cache = self._cache
         lines = cache.lines(index)
         known = lines >= 0
         if known.any():
             self._accumulate(f, cache.values, lines[known], delta[known])
         missing, weights = index[~known], delta[~known]
-        for first in range(0, len(missing), PIECE):
-            piece = missing[first : first + PIECE]
-            values, lines = cache.reserve(piece, keep=index)
-            part = weights[first : first + PIECE]
-            self._fill(values, lines, piece, f, part)
+        for first in range(0, len(missing), cache.piece):
+            rows = missing[first : first + cache.piece]
+            values, lines = cache.reserve(rows, keep=index)
+            self._fill(values, lines, rows, f, weights[first : first + cache.piece])
 
     def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
         """K[lines] @ beta afresh in float64 (all lines by default)."""

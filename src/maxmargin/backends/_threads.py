@@ -24,6 +24,8 @@ _lock = threading.Lock()
 
 def effective_threads(n_jobs: int | None = None) -> int:
     """Threads for one fit: ``n_jobs`` as joblib reads it, or every core that nobody else is using."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 asks for no thread at all; give a positive number, -1 for all cores, or None")
     if n_jobs is not None:
         return max(1, n_jobs if n_jobs > 0 else cpu_count() + 1 + n_jobs)
     in_worker = multiprocessing.current_process().daemon or threading.current_thread() is not threading.main_thread()

@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows, resolve_gamma
-from maxmargin.backends import effective_threads, get_backend, prepare, single_threaded_blas
+from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
 from maxmargin.certificates import worst
 from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
 from maxmargin.kernels import Kernel, Linear, Precomputed, resolve_kernel, takes_any_rows
@@ -229,23 +229,23 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         """sum_i coef_i k(x_i, x) for every row of X, in bounded memory."""
         check_is_fitted(self)
         X = self._validate_for_predict(X)
-        program, backend = self.kernel_.lower(), get_backend()
+        program, backend = self.kernel_.lower(), backend_for(self.device)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         result = np.zeros((n, *coef.shape[1:]))
         threads = effective_threads(self.n_jobs)
         with single_threaded_blas():
-            support = self._prepared_support(program)
+            support = self._prepared_support(program, backend)
             for first in range(0, n, PREDICT_ROWS):
-                rows = prepare(program, X[first : first + PREDICT_ROWS], np.float64, like=support)
+                rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=support)
                 result[first : first + PREDICT_ROWS] = backend.product(program, rows, support, coef, threads)
         return result
 
-    def _prepared_support(self, program):
+    def _prepared_support(self, program, backend):
         """Support vectors as the back end wants them."""
         if self._precomputed:
             nothing = np.empty((len(self.support_), 0))
-            return prepare(program, nothing, np.float64, columns=np.asarray(self.support_, dtype=np.intp))
-        return prepare(program, self.support_vectors_, np.float64)
+            return backend.prepare(program, nothing, columns=np.asarray(self.support_, dtype=np.intp))
+        return backend.prepare(program, self.support_vectors_)
 
     def _validate_for_predict(self, X) -> RowData:
         if takes_any_rows(self.kernel) and not hasattr(X, "dtype"):

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin._foreign import Delivered
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import cache_bytes
-from maxmargin.backends import KernelGram, effective_threads, get_backend, run_parallel, single_threaded_blas
+from maxmargin.backends import backend_for, effective_threads, run_parallel, single_threaded_blas
 from maxmargin.certificates import (
     Certificate,
     bounded_scores,
@@ -56,7 +56,7 @@ def run_tasks(
 ) -> list[Outcome]:
     """Solve the tasks; the estimator's parameters say how. ``quiet``: not the fit itself, so nobody is told."""
     threads = effective_threads(estimator.n_jobs)
-    backend = get_backend()
+    backend = backend_for(estimator.device)
     solver = make_solver(estimator.solver, backend)
     reporter = FitReporter(estimator, len(tasks), X, y, quiet)
     at_once = 1 if reporter.active or len(tasks) < 2 else min(threads, len(tasks))
@@ -68,7 +68,7 @@ def run_tasks(
 
     with InterruptFlag() as interrupted, single_threaded_blas():
         dtype = np.float64 if largest <= getattr(solver, "whole_size", math.inf) else None
-        gram = KernelGram(backend, kernel, X, cache_bytes=bytes_each, threads=threads, dtype=dtype)
+        gram = backend.gram(kernel, X, cache_bytes=bytes_each, threads=threads, dtype=dtype)
 
         def solve(number: int) -> None:
             task = tasks[number]

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.backends import LazyRows
 from maxmargin.problems import Problem, relative
 
 
@@ -62,13 +63,28 @@ class Solution:
 
 
 class Gram(Protocol):
-    """The kernel matrix of the training rows, as solvers see it: no rows, no kernel, no device."""
+    """The kernel matrix of the training rows, as solvers see it: no rows, no kernel, no device.
+
+    :class:`maxmargin.backends.KernelGram` is the one there is; a GPU's or a cluster's needs only these.
+    """
 
     diagonal: FloatArray  # (n,) float64
     entries: int  # kernel values computed so far
 
     @property
-    def n(self) -> int: ...
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the blocks."""
+
+    @property
+    def largest_block(self) -> int:
+        """Most rows a working set may have."""
+
+    def fits_whole(self, rows: int) -> bool:
+        """Whether to hold the whole matrix, of at most ``rows`` rows, instead of working with blocks."""
 
     def block(self, index: IntArray) -> Array:
         """(q, q) kernel values among the rows ``index``."""
@@ -76,11 +92,17 @@ class Gram(Protocol):
     def matrix(self) -> FloatArray:
         """The whole (n, n) matrix in float64; for small problems."""
 
+    def lazy_matrix(self, index: IntArray) -> tuple[FloatArray, LazyRows | None]:
+        """The whole matrix with the lines ``index`` filled; the inner solver fills others, or all are there (None)."""
+
     def add_product(self, f: FloatArray, index: IntArray, delta: FloatArray) -> None:
         """f += K[:, index] @ delta, in place."""
 
-    def product(self, beta: FloatArray) -> FloatArray:
-        """K @ beta computed afresh in float64."""
+    def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
+        """K[lines] @ beta computed afresh in float64."""
+
+    def in_float64(self) -> Gram:
+        """The same matrix with blocks in float64."""
 
 
 @dataclass

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, KernelGram, LazyRows
+from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, LazyRows
 from maxmargin.problems import DualQP, Problem
-from maxmargin.solvers._base import Solution, Status, Watch
+from maxmargin.solvers._base import Gram, Solution, Status, Watch
 
 #: Least size of a working set, and rows of the problem that ask for one more member.
 SMALLEST_BLOCK, ROWS_PER_MEMBER = 256, 16
@@ -48,16 +48,16 @@ class Decomposition:
     inner: float = 0.1
     polish: bool = True
 
-    def solve(self, problem: Problem, gram: KernelGram, start: FloatArray | None, watch: Watch) -> Solution:
+    def solve(self, problem: Problem, gram: Gram, start: FloatArray | None, watch: Watch) -> Solution:
         """Improve ``start`` (a feasible beta, or None) until the watch says stop."""
         beta = problem.qp.start() if start is None else start.copy()
-        if gram.n <= (self.whole_size if gram.fills_rows else self.whole_size // 4):
+        if gram.fits_whole(self.whole_size):
             return self._solve_whole(problem, gram, beta, watch)
         return self._solve_by_blocks(problem, gram, beta, watch)
 
     # -- small: one working set ------------------------------------------------------------------------------
 
-    def _solve_whole(self, problem: Problem, gram: KernelGram, beta: FloatArray, watch: Watch) -> Solution:
+    def _solve_whole(self, problem: Problem, gram: Gram, beta: FloatArray, watch: Watch) -> Solution:
         qp, entries = problem.qp, gram.entries
         K, lazy = gram.lazy_matrix(np.flatnonzero(beta))
         f, n_iter, status, unmoved = scores(K, beta), 0, None, 0
@@ -104,7 +104,7 @@ class Decomposition:
         return candidate
 
     def _polish(
-        self, qp: DualQP, K: FloatArray, gram: KernelGram, beta: FloatArray, n_iter: int, lazy: LazyRows | None
+        self, qp: DualQP, K: FloatArray, gram: Gram, beta: FloatArray, n_iter: int, lazy: LazyRows | None
     ) -> FloatArray:
         """Newton and pairwise steps in turn until the violation is at rounding; never a worse point."""
         free = np.count_nonzero((beta > qp.lower) & (beta < qp.upper))
@@ -127,7 +127,7 @@ class Decomposition:
 
     # -- large: working sets ---------------------------------------------------------------------------------
 
-    def _solve_by_blocks(self, problem: Problem, gram: KernelGram, beta: FloatArray, watch: Watch) -> Solution:
+    def _solve_by_blocks(self, problem: Problem, gram: Gram, beta: FloatArray, watch: Watch) -> Solution:
         qp = problem.qp
         f = gram.product(beta) if beta.any() else np.zeros(gram.n)
         n_iter, status = 0, None
@@ -146,7 +146,7 @@ class Decomposition:
                 continue
             if status is not None:
                 return watch.solution(beta, f, status, n_iter, gram.entries)
-            index = working_set(qp, beta, grad, previous, self._size(qp, beta))
+            index = working_set(qp, beta, grad, previous, min(self._size(qp, beta), gram.largest_block))
             block, local, inner_beta = gram.block(index), grad[index], beta[index]
             steps = watch.steps_left(n_iter, STEPS_TIMES_ROWS // self.block_size)
             result = self._inner(
@@ -229,7 +229,7 @@ def _largest(values: FloatArray, count: int) -> IntArray:
     return top[np.isfinite(values[top])]
 
 
-def _scores_hold(gram: KernelGram, beta: FloatArray, f: FloatArray, tol: float) -> bool:
+def _scores_hold(gram: Gram, beta: FloatArray, f: FloatArray, tol: float) -> bool:
     """Whether scores summed from float32 tiles agree with float64 ones, on a sample, to a tenth of ``tol``."""
     sample = np.sort(np.random.default_rng(0).choice(gram.n, size=min(SAMPLE, gram.n), replace=False))
     error = float(np.abs(gram.product(beta, sample) - f[sample]).max())
