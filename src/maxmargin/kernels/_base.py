@@ -115,15 +115,19 @@ class Kernel(ABC):
         return _compose().Of(self, phi)
 
 
-def as_kernel(value: Kernel | float, action: str = "used as") -> Kernel:
-    """Kernels as they are, positive numbers as constant kernels."""
+def as_kernel(value: Any, action: str = "used as") -> Kernel:
+    """Kernels as they are, positive numbers as constant kernels, names and callables as in estimators."""
     if isinstance(value, Kernel):
         return value
     if isinstance(value, Real) and not isinstance(value, bool):
         from maxmargin.kernels._standard import Constant
 
         return Constant(float(value))
-    raise TypeError(f"only kernels and positive numbers can be {action} a kernel, got {value!r}")
+    if isinstance(value, str) or callable(value):
+        from maxmargin.kernels._resolve import resolve_kernel
+
+        return resolve_kernel(value)
+    raise TypeError(f"only kernels, positive numbers and callables can be {action} a kernel, got {value!r}")
 
 
 def as_rows(X: RowData) -> RowData:

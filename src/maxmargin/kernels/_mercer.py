@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from maxmargin._types import FloatArray, RowData
-from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._base import as_kernel
 
 #: Eigenvalues above -MERCER_TOL * largest |eigenvalue| are rounding, not indefiniteness.
 MERCER_TOL = 1e-10
@@ -27,13 +28,13 @@ class MercerCheck:
         return self.psd
 
 
-def check_mercer(kernel: Kernel | FloatArray, X: RowData | None = None, tol: float = MERCER_TOL) -> MercerCheck:
+def check_mercer(kernel: Any, X: RowData | None = None, tol: float = MERCER_TOL) -> MercerCheck:
     """Check that the Gram matrix of ``kernel`` on ``X`` is positive semi-definite.
 
     Parameters
     ----------
-    kernel : Kernel or ndarray of shape (n, n)
-        A kernel, or a Gram matrix (then without ``X``).
+    kernel : Kernel, name, callable, or ndarray of shape (n, n)
+        Anything an estimator takes as a kernel, or a Gram matrix (then without ``X``).
     X : rows, shape (n, d)
     tol : float
         Eigenvalues above ``-tol`` times the largest absolute one count as non-negative.
@@ -55,7 +56,7 @@ def check_mercer(kernel: Kernel | FloatArray, X: RowData | None = None, tol: flo
     >>> bool(v @ Sigmoid(1.0, -1.0)(X) @ v < 0)
     True
     """
-    K = np.asarray(kernel(X) if isinstance(kernel, Kernel) else kernel, dtype=np.float64)
+    K = np.asarray(kernel if X is None else as_kernel(kernel)(X), dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"a Gram matrix is square, got shape {K.shape}")
     if K.shape[0] == 0:

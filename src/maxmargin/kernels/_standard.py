@@ -12,7 +12,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from maxmargin._types import Array, FloatArray, RowData
 from maxmargin.exceptions import NotPSDError
-from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._base import Kernel, as_kernel
 from maxmargin.kernels._program import Builder, Op, RowScalar
 
 #: Eigenvalues of a matrix A above -EIGENVALUE_TOL * largest count as non-negative.
@@ -142,6 +142,8 @@ class Gaussian(_Stationary):
     over: Kernel | None = None
 
     def __post_init__(self) -> None:
+        if self.over is not None:
+            object.__setattr__(self, "over", as_kernel(self.over))
         if self.gamma is not None and self.sigma is not None:
             raise ValueError(f"give gamma or sigma, not both; got gamma={self.gamma!r} and sigma={self.sigma!r}")
         if self.sigma is not None:
