@@ -189,6 +189,8 @@ def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
     check = check_mercer(K)
     if check.psd:
         return Definiteness(True)
+    if not check.symmetric:
+        return Definiteness(False, "the kernel is not symmetric")
     return Definiteness(False, f"the kernel is not PSD: smallest eigenvalue {check.smallest_eigenvalue:.3g}")
 
 

@@ -138,10 +138,11 @@ def draw_regions(axes: Any, data: Any) -> None:
 def draw_history(axes: Any, data: Any) -> None:
     """The relative duality gap of one fit, round by round."""
     X, odd = data.data / 16, data.target % 2
-    model = SVC(C=10.0, gap_tol=GAP_TOL).fit(X, odd)
+    # a cache too small for the whole kernel matrix: the fit goes by working sets, one point of the curve each
+    model = SVC(C=10.0, gap_tol=GAP_TOL, cache_size=4).fit(X, odd)
     history = model.history_
     relative = history["gap"] / np.maximum(np.abs(history["primal"]), np.abs(history["dual"]))
-    axes.semilogy(history["iteration"], relative, "o-", color=BLUE, markersize=5, label="proven gap after each round")
+    axes.semilogy(history["iteration"], relative, "o-", color=BLUE, markersize=5, label="gap after each round")
     axes.axhline(GAP_TOL, color=GREY, linestyle="dashed", linewidth=1.2, label=f"goal, gap_tol = {GAP_TOL:g}")
     final = model.certificate_
     axes.semilogy(
@@ -150,7 +151,7 @@ def draw_history(axes: Any, data: Any) -> None:
     )  # fmt: skip
     axes.grid(True, alpha=0.25)
     axes.set(xlabel="pairwise steps", ylabel="relative duality gap")
-    axes.set_title(f"Even against odd: {len(X):,} images, {history['seconds'][-1] * 1e3:.0f} ms", loc="left")
+    axes.set_title(f"Even against odd: {len(X):,} images, at most 4 MB of kernel values", loc="left")
     axes.legend(loc="upper right", frameon=False, fontsize=9.5)
 
 

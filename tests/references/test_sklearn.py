@@ -262,3 +262,17 @@ def test_primal_value_of_a_foreign_model_is_the_textbook_formula():
     coef, K = model.dual_coef_.ravel(), pairwise_kernels(model.support_vectors_, metric="rbf", gamma=0.1)
     loss = np.maximum(0, np.abs(y - model.predict(X)) - 0.2)
     assert mm.certify(model, X, y).primal == pytest.approx(0.5 * coef @ K @ coef + 2 * loss.sum(), rel=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+@pytest.mark.parametrize("machine", ["SVC", "NuSVC"])
+@pytest.mark.parametrize("name", ["breast_cancer", "wine"])
+def test_probabilities_are_near_those_of_other_folds(machine, name):
+    X, y = bundled(name)
+    options = {"probability": True, "random_state": 0} | ({"nu": 0.2} if machine == "NuSVC" else {})
+    ours, theirs = fitted(machine, X[::2], y[::2], options)
+    own, other = ours.predict_proba(X), theirs.predict_proba(X)
+    assert own.shape == other.shape
+    np.testing.assert_allclose(own.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(ours.predict(X), ours.classes_[own.argmax(axis=1)])
+    assert np.abs(own - other).mean() < 0.03

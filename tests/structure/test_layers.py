@@ -160,7 +160,11 @@ def test_a_tree_that_keeps_the_rules_passes(tree: Path) -> None:
         ("certificates.py", "def f():\n    from maxmargin.solvers import Watch", "a layer above certificates"),
         ("certificates.py", "import importlib\nimportlib.import_module('maxmargin.backends')", "a layer above"),
         ("backends/bad.py", "from maxmargin import SVC", "a layer above backends"),
-        ("backends/bad.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from maxmargin import solvers", "above"),
+        (
+            "backends/bad.py",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from maxmargin import solvers",
+            "above",
+        ),
         ("solvers/bad.py", "import sklearn.svm", "must not know"),
         ("novelty.py", "import numpy", "has no layer"),
     ],

@@ -25,7 +25,8 @@ PUBLIC_MODULES = sorted(
 
 def loaded_after(statement: str) -> set[str]:
     """Top-level modules in ``sys.modules`` of a new process that ran ``statement``."""
-    code = f"import sys; sys.path.insert(0, {str(Path(maxmargin.__file__).parents[1])!r}); {statement}; print(*sys.modules)"
+    where = str(Path(maxmargin.__file__).parents[1])
+    code = f"import sys; sys.path.insert(0, {where!r}); {statement}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     return {name.partition(".")[0] for name in run.stdout.split()}
 
@@ -55,7 +56,9 @@ def test_every_sub_module_keeps_its_word(module: str) -> None:
     assert not [name for name in names if name.startswith("_")]
 
 
-@pytest.mark.parametrize("module", ["maxmargin.kernels", "maxmargin.problems", "maxmargin.solvers", "maxmargin.backends"])
+@pytest.mark.parametrize(
+    "module", ["maxmargin.kernels", "maxmargin.problems", "maxmargin.solvers", "maxmargin.backends"]
+)
 def test_packages_list_their_names(module: str) -> None:
     assert importlib.import_module(module).__all__
 

@@ -35,7 +35,9 @@ def sizes(package: Path) -> dict[str, tuple[int, int]]:
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """From ``def`` to the last line, the docstring not counted."""
     first = function.body[0]
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    documented = (
+        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    )
     docstring = first.end_lineno - first.lineno + 1 if documented and first.end_lineno else 0
     return (function.end_lineno or function.lineno) - function.lineno + 1 - docstring
 

@@ -9,7 +9,6 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
-from maxmargin import SVC
 from maxmargin.exceptions import NotPSDError
 from maxmargin.kernels import (
     ChiSquared,
@@ -229,13 +228,6 @@ def test_open_widths_are_filled_everywhere_and_given_ones_are_kept():
     assert Sigmoid(None).resolved(0.5) == Sigmoid(0.5)
 
 
-@pytest.mark.parametrize("gamma", ["scale", "auto", 0.3])
-def test_an_estimator_fills_open_widths_with_its_gamma(gamma):
-    y = np.arange(len(X)) % 2
-    value = {"scale": 1 / (3 * X.var()), "auto": 1 / 3}.get(gamma, gamma)
-    assert SVC(kernel=Gaussian(), gamma=gamma).fit(X, y).kernel_.gamma == pytest.approx(value)
-
-
 def test_positive_semi_definiteness_is_known_from_the_expression():
     assert (Gaussian(1.0) * Linear() + 1).exp().is_psd
     assert Gaussian(1.0, over=Linear()).is_psd
@@ -263,24 +255,3 @@ def test_gaussian_process_kernels_and_callables_are_taken_as_functions():
 def test_only_plain_callables_take_any_rows():
     assert takes_any_rows(pairwise.rbf_kernel)
     assert not any(takes_any_rows(k) for k in ("rbf", Gaussian(1.0), gp.RBF(), Function(pairwise.rbf_kernel)))
-
-
-def test_a_callable_makes_a_machine_for_strings():
-    words = ["abab", "baba", "abba", "bbab", "cdcd", "dcdc", "cddc", "ddcd"]
-    label = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-
-    def shared_pairs(left, right):
-        counts = [[sum(w[k : k + 2] == p for k in range(len(w) - 1)) for p in PAIRS] for w in (*left, *right)]
-        return np.dot(counts[: len(left)], np.transpose(counts[len(left) :])).astype(float)
-
-    model = SVC(kernel=shared_pairs).fit(words, label)
-    other = SVC(kernel="precomputed").fit(shared_pairs(words, words), label)
-    new = ["ababab", "cdc"]
-    assert model.certificate_.holds
-    np.testing.assert_array_equal(model.predict(new), [0, 1])
-    np.testing.assert_allclose(
-        model.decision_function(new), other.decision_function(shared_pairs(new, words)), atol=1e-9
-    )
-
-
-PAIRS = [a + b for a in "abcd" for b in "abcd"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
@@ -19,6 +21,8 @@ STRIP = 2048
 LAZY_FEATURES = 128
 #: Largest error of an exponent, or relative error of a product, that float32 tiles may have.
 FLOAT32_ERROR = 1e-4
+#: Range of data and kernel values in which float32 neither overflows nor underflows on the way, and rows looked at.
+FLOAT32_RANGE, PROBED = (1e-15, 1e15), 2048
 
 
 class KernelGram:
@@ -46,7 +50,7 @@ class KernelGram:
         self.cache_bytes, self.threads = cache_bytes, threads
         self.program: Program = kernel.lower()
         chosen = np.float64 if dtype is None else dtype
-        if dtype is None and float32_is_safe(self.program, X):
+        if dtype is None and float32_is_safe(kernel, X):
             chosen = np.float32
         self.rows: Rows = prepare(self.program, X, chosen)
         self.index: IntArray | None = None
@@ -187,25 +191,29 @@ class KernelGram:
     def _float64_rows(self, lines: IntArray | None) -> Rows:
         if self.dtype == np.float64:
             return self.rows if lines is None else self.rows.take(lines)
-        rows = self.index if lines is None else lines if self.index is None else self.index[lines]
-        X = self.X if rows is None else self.X[rows]
-        return prepare(self.program, X, np.float64, like=self.rows, columns=rows)
+        if any(base.kind == "precomputed" for base in self.program.bases):
+            rows = self.rows if lines is None else self.rows.take(lines)
+            return replace(rows, scalars=rows.scalars.astype(np.float64))  # values are looked up as they are
+        index = self.index if lines is None else lines if self.index is None else self.index[lines]
+        return prepare(self.program, self.X if index is None else self.X[index], np.float64, like=self.rows)
 
 
-def float32_is_safe(program: Program, X: RowData) -> bool:
+def float32_is_safe(kernel: Kernel, X: RowData) -> bool:
     """Whether float32 tiles are accurate enough to search with: known from the program and the data's range."""
+    program = kernel.lower()
     kinds = {base.kind for base in program.bases}
     operations = {op for op, _ in program.operations}
     plain = kinds <= {"dot", "l1"} and not any(base.views for base in program.bases)
     if not plain or Op.SQRT in operations:  # a root turns rounding near 0 into 3e-4
         return False
+    probe = X[:: max(1, X.shape[0] // PROBED)]
     values = X.data if hasattr(X, "indptr") else X
-    largest = float(np.max(np.abs(values), initial=0.0))
-    if not 1e-12 < largest < 1e12:
+    sizes = [np.max(np.abs(values), initial=0.0), np.max(np.abs(kernel.diag(probe)), initial=0.0)]
+    if not all(FLOAT32_RANGE[0] < size < FLOAT32_RANGE[1] for size in sizes):
         return False
     if Op.EXP not in operations:
         return True
-    probe = prepare(program, X[:: max(1, X.shape[0] // 2048)], np.float64)
-    norms = float(np.max(probe.scalars, initial=largest))
+    norms = float(np.max(prepare(program, probe, np.float64).scalars, initial=0.0))
     factors = [abs(a) for (op, _), (a, _) in zip(program.operations, program.constants, strict=True) if op == Op.AFFINE]
-    return bool(max(factors, default=1.0) * norms * np.finfo(np.float32).eps * 2 <= FLOAT32_ERROR)
+    exponent = max(max(factors, default=1.0) * norms, abs(np.log(sizes[1])))
+    return bool(2 * np.finfo(np.float32).eps * exponent <= FLOAT32_ERROR)

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import row_norms
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.kernels import Program
+from maxmargin.kernels._base import canonical
 
 #: Above this share of non-zeros a dense product beats the sparse one (measured on sets of 100 to 300 columns).
 DENSE_ABOVE = 0.15
@@ -89,6 +90,8 @@ def prepare(
         center = like.centers[number] if like is not None else _center(program, number, viewed)
         bases.append(_numbers(viewed, dtype, center, dense=base.kind != "dot"))
         centers.append(center)
+        if base.kind == "chi2" and np.min(bases[-1], initial=0.0) < 0:
+            raise ValueError(f"the chi-squared kernel takes non-negative values, got {np.min(bases[-1]):.3g}")
     scalars = [_scalar(scalar, X, bases) for scalar in program.scalars]
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     table = np.array(scalars, dtype=np.float64).reshape(len(scalars), n)
@@ -117,7 +120,7 @@ def _stays_sparse(X: RowData) -> bool:
 
 def _numbers(X: RowData, dtype: Any, center: FloatArray | None, dense: bool) -> Array | Csr:
     if sp.issparse(X) and not dense and center is None and _stays_sparse(X):
-        csr = X.tocsr()
+        csr = canonical(sp.csr_array(X))
         return Csr(csr.indptr.astype(np.int64), csr.indices, csr.data.astype(dtype, copy=False), csr.shape[1])
     array = X.toarray() if sp.issparse(X) else np.asarray(X)
     if center is None:

@@ -133,13 +133,24 @@ def as_kernel(value: Any, action: str = "used as") -> Kernel:
 def as_rows(X: RowData) -> RowData:
     """Numbers as a float64 array or CSR matrix; anything else (strings, sets) untouched."""
     if sp.issparse(X):
-        return sp.csr_array(X, dtype=np.float64)
+        return canonical(sp.csr_array(X, dtype=np.float64))
     if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2:
         return X
     array = np.asarray(X)
     if array.dtype.kind in "OUS":
         return array
     return check_array(array, dtype=np.float64, ensure_min_samples=0, ensure_min_features=0)
+
+
+def canonical(X: sp.csr_array) -> sp.csr_array:
+    """The same matrix without repeated entries and with 32-bit column numbers; wider ones only where needed."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype == np.int32 or max(X.shape[1], X.nnz) > np.iinfo(np.int32).max:
+        return X
+    narrowed = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sp.csr_array(narrowed, shape=X.shape)
 
 
 def _compose() -> Any:

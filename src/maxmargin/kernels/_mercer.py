@@ -13,6 +13,8 @@ from maxmargin.kernels._base import as_kernel
 
 #: Eigenvalues above -MERCER_TOL * largest |eigenvalue| are rounding, not indefiniteness.
 MERCER_TOL = 1e-10
+#: Largest difference between K and its transpose, relative to the largest value, that is rounding.
+SYMMETRY_TOL = 1e-7
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class MercerCheck:
     smallest_eigenvalue: float
     tolerance: float
     witness: FloatArray | None  # v with v' K v < 0, or None
+    symmetric: bool = True  # k(x, z) = k(z, x); without it there are no eigenvalues to speak of
 
     def __bool__(self) -> bool:
         return self.psd
@@ -61,6 +64,8 @@ def check_mercer(kernel: Any, X: RowData | None = None, tol: float = MERCER_TOL)
         raise ValueError(f"a Gram matrix is square, got shape {K.shape}")
     if K.shape[0] == 0:
         return MercerCheck(True, 0.0, 0.0, None)
+    if not np.allclose(K, K.T, rtol=0.0, atol=SYMMETRY_TOL * float(np.abs(K).max())):
+        return MercerCheck(False, np.nan, 0.0, None, symmetric=False)
     values, vectors = scipy.linalg.eigh((K + K.T) / 2)
     tolerance = tol * max(abs(values[0]), abs(values[-1]))
     psd = bool(values[0] >= -tolerance)

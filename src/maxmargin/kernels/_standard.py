@@ -277,7 +277,7 @@ class Laplacian(_Stationary):
         return replace(self, gamma=gamma) if self.gamma is None else self
 
     def _values(self, X, Z):
-        return np.exp(-given(self.gamma, self) * manhattan_distances(X, Z))
+        return np.exp(-given(self.gamma, self) * _pairwise(manhattan_distances, X, Z))
 
     def _emit(self, builder: Builder) -> None:
         builder.load("l1")
@@ -299,7 +299,7 @@ class ChiSquared(_Stationary):
 
     def _values(self, X, Z):
         X, Z = (rows.toarray() if sp.issparse(rows) else rows for rows in (X, Z))
-        return np.exp(given(self.gamma, self) * additive_chi2_kernel(X, Z))
+        return np.exp(given(self.gamma, self) * _pairwise(additive_chi2_kernel, X, Z))
 
     def _emit(self, builder: Builder) -> None:
         builder.load("chi2")
@@ -424,6 +424,11 @@ def emit_distance(builder: Builder, a: float, b: float = 0.0) -> None:
     builder.squared_distance()
     builder.emit(Op.SQRT)
     builder.emit(Op.AFFINE, a, b)
+
+
+def _pairwise(function: Any, X: RowData, Z: RowData) -> FloatArray:
+    """scikit-learn's pairwise functions refuse empty input; there, the answer is an empty table."""
+    return function(X, Z) if _count(X) and _count(Z) else np.zeros((_count(X), _count(Z)))
 
 
 def _count(X: RowData) -> int:

@@ -136,6 +136,8 @@ class DualQP:
 
     def infeasibility(self, beta: FloatArray) -> float:
         """Largest relative violation of the box and the sums (0 for a feasible point)."""
+        if not np.isfinite(beta).all():
+            return np.inf
         size = np.maximum(np.maximum(self.upper, -self.lower), np.finfo(float).tiny)
         outside = np.maximum(self.lower - beta, beta - self.upper)
         worst = float(np.max(np.where(outside > 0, outside / size, 0.0), initial=0.0))

@@ -113,7 +113,8 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
     q = grad.size
     up, down, up2, down2 = np.empty(q), np.empty(q), np.empty(q), np.empty(q)
     gain = np.empty(q, np.float32)
-    scale = 1.0 / max(np.abs(diagonal).max(), 1e-300) if q else 1.0
+    largest = np.abs(diagonal).max() if q else 0.0
+    scale = 1.0 / largest if largest > 0 else 1.0
     for k in range(q):
         set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
     steps, violation = 0, np.inf
@@ -130,6 +131,7 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
             if slack > 0 and high2 - low > violation:
                 violation, i_side, j_side = high2 - low, 0, 1
             low = low2 if i_side else low
+            high = high2 if j_side else high
         if not violation > tol or steps >= max_steps:
             break
         # second-order partner of i, exact minimiser along the pair, cut at the box
@@ -137,6 +139,8 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         i = find(grad, ups, low)
         fill_row(i, K, diagonal, lazy)
         j = best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain)
+        if not gain[j] > 0:  # squares that underflow: take the steepest instead
+            j = find(grad, downs, high)
         wanted = (grad[j] + downs[j] - low) / curvature_of(K, diagonal, i, j)
         if j_side > i_side:  # both move away from zero and spend the budget
             wanted = min(wanted, slack / 2)
