@@ -23,7 +23,7 @@ from maxmargin.problems import (
     SVRProblem,
 )
 
-law = settings(derandomize=True, deadline=None, max_examples=60, database=None)
+law = settings(derandomize=True, deadline=None, max_examples=40, database=None)
 MACHINES = ["SVC", "NuSVC", "HardMargin", "SVR", "NuSVR", "OneClass", "SVDD"]
 every_machine = pytest.mark.parametrize("machine", MACHINES)
 number = st.integers(-16, 16).map(lambda i: i / 4)

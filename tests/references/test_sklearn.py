@@ -251,6 +251,23 @@ def test_certificate_of_a_foreign_model_is_the_objective_of_libsvm(machine, opti
     assert 0 <= certificate.gap <= 0.02 * abs(certificate.dual)
 
 
+@pytest.mark.parametrize("machine", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+def test_foreign_models_of_every_kind_are_certified(machine):
+    X, y = bundled("diabetes" if machine.endswith("R") else "iris")
+    nu = {"nu": 0.2} if machine == "NuSVC" else {}
+    weight = np.random.default_rng(1).choice([0.0, 1.0, 3.0], size=len(X))
+    K, rows = rbf_kernel(X, gamma=0.2), sp.csr_matrix(X)
+    kinds = [({}, X, None), ({"gamma": "auto"}, X, weight), ({"gamma": 0.2}, rows, None)]
+    kinds += [({"kernel": "precomputed"}, K, weight), ({"kernel": laplacian_kernel}, X, None)]
+    kinds += [({"class_weight": "balanced"}, X, None), ({"class_weight": {0: 4.0}}, rows, weight)] * (machine == "SVC")
+    for options, given, weights in kinds:
+        model = getattr(svm, machine)(tol=1e-6, **options, **nu).fit(given, y, sample_weight=weights)
+        certificate = mm.certify(model, given, y, sample_weight=weights)
+        assert certificate.holds, (options, str(certificate))
+        assert certificate.relative_gap < 1e-3, (options, str(certificate))
+        assert certificate.kkt < 1e-4, (options, str(certificate))
+
+
 def test_primal_value_of_a_foreign_model_is_the_textbook_formula():
     X, y = bundled("breast_cancer")
     model = svm.SVC(C=2.0, gamma=0.1).fit(X, y)

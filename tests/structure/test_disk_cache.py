@@ -83,7 +83,7 @@ def run(work: str, cache: Path, package: Path = PACKAGE, before: str = "", **env
     )
     assert result.returncode == 0, result.stderr
     *printed, last = result.stdout.splitlines()
-    return {**json.loads(last), "printed": printed}
+    return {**json.loads(last), "printed": printed + result.stderr.splitlines()}
 
 
 def notices(outcome: dict[str, Any]) -> list[str]:

@@ -163,8 +163,9 @@ REFUSED = [
     (lambda: 0 * Linear(), ValueError, "must be positive"),
     (lambda: Linear() - Gaussian(1.0), TypeError, "difference of two kernels is not a kernel"),
     (lambda: 2 - Linear(), TypeError, "difference of two kernels is not a kernel"),
-    (lambda: Linear() + "rbf", TypeError, "only kernels and positive numbers can be added to a kernel, got 'rbf'"),
-    (lambda: Linear() * None, TypeError, "only kernels and positive numbers can be multiplied with a kernel"),
+    (lambda: Linear() + "gaussian", ValueError, "kernel must be one of .*got 'gaussian'"),
+    (lambda: Linear() * None, TypeError, "can be multiplied with a kernel, got None"),
+    (lambda: Linear() + [1.0], TypeError, r"can be added to a kernel, got \[1.0\]"),
     (lambda: Linear() + True, TypeError, "got True"),
     (lambda: Linear() ** 0.5, ValueError, "whole number of at least 1, got 0.5"),
     (lambda: Linear() ** 0, ValueError, "whole number of at least 1, got 0"),
@@ -190,6 +191,8 @@ REFUSED = [
     (lambda: Laplacian().lower(), ValueError, "Laplacian has no width yet"),
     (lambda: QuadraticForm(np.ones((2, 3))), ValueError, "symmetric square matrix"),
     (lambda: QuadraticForm([[1.0, 2.0], [0.0, 1.0]]), ValueError, "symmetric square matrix"),
+    (lambda: QuadraticForm([[1e-10, 1e-10], [-1e-10, 1e-10]]), ValueError, "symmetric square matrix"),
+    (lambda: Gaussian(1.0, over=Precomputed()), TypeError, "precomputed"),
     (lambda: QuadraticForm([[1.0, 2.0], [2.0, 1.0]]), NotPSDError, "smallest eigenvalue is -1"),
     (lambda: Function(lambda P, Q: np.ones(3))(X, Z), ValueError, r"returned shape \(3,\) for blocks of 9 and 7 rows"),
     (lambda: resolve_kernel("gaussian"), ValueError, "kernel must be one of .*got 'gaussian'"),
@@ -250,6 +253,12 @@ def test_gaussian_process_kernels_and_callables_are_taken_as_functions():
     kernel = resolve_kernel(gp.RBF(2.0) + gp.ConstantKernel(0.5))
     np.testing.assert_allclose(kernel(X, Z), (Gaussian(sigma=2.0) + 0.5)(X, Z), rtol=1e-12)
     np.testing.assert_allclose(resolve_kernel(pairwise.laplacian_kernel)(X, Z), Laplacian(1 / 3)(X, Z), rtol=1e-12)
+
+
+def test_names_and_callables_can_be_parts_of_an_expression():
+    np.testing.assert_allclose((Linear() + pairwise.rbf_kernel)(X, Z), X @ Z.T + Gaussian(1 / 3)(X, Z), rtol=1e-12)
+    np.testing.assert_allclose((Linear() * gp.RBF(2.0))(X, Z), X @ Z.T * Gaussian(sigma=2.0)(X, Z), rtol=1e-12)
+    np.testing.assert_allclose((Linear() + "rbf").resolved(0.3)(X, Z), X @ Z.T + Gaussian(0.3)(X, Z), rtol=1e-12)
 
 
 def test_only_plain_callables_take_any_rows():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.kernels import Function, Gaussian, Linear, Polynomial, Sigmoid, check_mercer
+from maxmargin.kernels import Function, Gaussian, Linear, Polynomial, Precomputed, Sigmoid, check_mercer
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 INDEFINITE = [
@@ -64,3 +64,14 @@ def test_names_and_callables_are_kernels_here_too():
     assert check_mercer("rbf", X)
     assert check_mercer(lambda P, Q: P @ Q.T, X)
     assert not check_mercer(lambda P, Q: -(P @ Q.T), X)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_matrix_with_holes_is_refused(bad):
+    with pytest.raises(ValueError, match=r"NaN|inf|finite"):
+        check_mercer(np.array([[1.0, bad], [bad, 1.0]]))
+
+
+def test_a_precomputed_kernel_is_its_matrix():
+    assert check_mercer(Precomputed(), X @ X.T)
+    assert not check_mercer("precomputed", -(X @ X.T))

@@ -31,6 +31,8 @@ class Kernel(ABC):
 
     #: True: positive semi-definite by construction. False: not known to be.
     is_psd: bool = True
+    #: False for precomputed values: there are no rows to compute another kernel from.
+    composable: bool = True
 
     # -- what a kernel must say ------------------------------------------------------------------------------
 
@@ -58,7 +60,7 @@ class Kernel(ABC):
         if Z is not None:
             return self._values(X, as_rows(Z))
         values = self._values(X, X)
-        if values.shape[0] == values.shape[1]:
+        if self.composable:
             np.fill_diagonal(values, self._diagonal(X))  # exactly, where a distance is 0 but for rounding
         return values
 
@@ -75,10 +77,10 @@ class Kernel(ABC):
     # -- the algebra (M23) -----------------------------------------------------------------------------------
 
     def __add__(self, other: Kernel | float) -> Kernel:
-        return _compose().Sum(self, as_kernel(other, "added to"))
+        return _compose().Sum(as_kernel(self), as_kernel(other, "added to"))
 
     def __mul__(self, other: Kernel | float) -> Kernel:
-        return _compose().Product(self, as_kernel(other, "multiplied with"))
+        return _compose().Product(as_kernel(self), as_kernel(other, "multiplied with"))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -91,15 +93,15 @@ class Kernel(ABC):
     def __pow__(self, exponent: int) -> Kernel:
         if not isinstance(exponent, Integral) or exponent < 1:
             raise ValueError(f"a kernel's power must be a whole number of at least 1, got {exponent!r}")
-        return _compose().Power(self, int(exponent))
+        return _compose().Power(as_kernel(self), int(exponent))
 
     def exp(self) -> Kernel:
         """e^k."""
-        return _compose().Exp(self)
+        return _compose().Exp(as_kernel(self))
 
     def polynomial(self, coefficients: Sequence[float]) -> Kernel:
         """sum_i coefficients[i] k^i; every coefficient must be non-negative."""
-        return _compose().PolynomialOf(self, tuple(float(c) for c in coefficients))
+        return _compose().PolynomialOf(as_kernel(self), tuple(float(c) for c in coefficients))
 
     def warp(self, f: Callable[[RowData], Array], g: Callable[[RowData], Array] | None = None) -> Kernel:
         """f(x) k(x, z) f(z) for ``f`` taking rows (n, d) to values (n,)."""
@@ -108,16 +110,18 @@ class Kernel(ABC):
                 "f(x) k(x, z) g(z) with f != g is not symmetric, hence not a kernel; "
                 "pass one function and it multiplies both sides"
             )
-        return _compose().Warp(self, f)
+        return _compose().Warp(as_kernel(self), f)
 
     def of(self, phi: Callable[[RowData], RowData]) -> Kernel:
         """k(phi(x), phi(z)) for ``phi`` taking rows (n, d) to rows (n, d')."""
-        return _compose().Of(self, phi)
+        return _compose().Of(as_kernel(self), phi)
 
 
 def as_kernel(value: Any, action: str = "used as") -> Kernel:
     """Kernels as they are, positive numbers as constant kernels, names and callables as in estimators."""
     if isinstance(value, Kernel):
+        if not value.composable:
+            raise TypeError("a precomputed kernel cannot be part of another one; combine the matrices instead")
         return value
     if isinstance(value, Real) and not isinstance(value, bool):
         from maxmargin.kernels._standard import Constant

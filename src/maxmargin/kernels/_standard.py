@@ -363,6 +363,7 @@ class Precomputed(Kernel):
     """The rows are rows of kernel values themselves; columns are the training rows."""
 
     is_psd = False
+    composable = False
 
     def _values(self, X, Z):
         return np.asarray(X)
@@ -384,6 +385,8 @@ class Function(Kernel):
     def _values(self, X, Z):
         values = self.function(X, Z)
         values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("the kernel function returned NaN or infinity; it must return finite numbers")
         if values.shape != (_count(X), _count(Z)):
             raise ValueError(
                 f"the kernel function returned shape {values.shape} for blocks of {_count(X)} and {_count(Z)} rows; "

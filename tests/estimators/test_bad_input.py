@@ -1,0 +1,247 @@
+"""Input that makes no sense: the error scikit-learn's users expect, and an estimator that is what it was before."""
+
+from __future__ import annotations
+
+import faulthandler
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import svm
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+
+from maxmargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, certify
+
+MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
+SUPERVISED, CLASSIFIERS, REGRESSORS = MACHINES[:4], MACHINES[:2], MACHINES[2:4]
+
+
+@pytest.fixture(autouse=True)
+def _no_hang():
+    """A fit that hangs ends the run with a traceback."""
+    faulthandler.dump_traceback_later(120, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+def data(n=30):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    return X, (X[:, 0] + 0.3 * rng.normal(size=n) > 0).astype(int)
+
+
+def spoilt(values, wrong):
+    values = np.array(values, dtype=float)
+    values.flat[1] = wrong
+    return values
+
+
+def assert_refused(machine, error, match, X, y, sample_weight=None, **options):
+    """The fit raises, and neither a new estimator nor a fitted one remembers it."""
+    fresh = machine(**options)
+    before = dict(vars(fresh))
+    with pytest.raises(error, match=match):
+        fresh.fit(X, y, sample_weight=sample_weight)
+    assert vars(fresh) == before
+    good, labels = data()
+    model = machine().fit(good, labels).set_params(**options)
+    before = dict(vars(model))
+    with pytest.raises(error, match=match):
+        model.fit(X, y, sample_weight=sample_weight)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_features_that_are_not_finite(machine):
+    X, y = data()
+    assert_refused(machine, ValueError, "Input X contains NaN", spoilt(X, np.nan), y)
+    assert_refused(machine, ValueError, "Input X contains infinity", spoilt(X, np.inf), y)
+    assert_refused(machine, ValueError, "Input X contains infinity", spoilt(X, -np.inf).astype(np.float32), y)
+    assert_refused(machine, ValueError, "Input X contains NaN", sp.csr_array(spoilt(X, np.nan)), y)
+    assert_refused(machine, ValueError, "Input X contains NaN", spoilt(X @ X.T, np.nan), y, kernel="precomputed")
+    model = machine().fit(X, y)
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.predict(spoilt(X, np.nan))
+
+
+@pytest.mark.parametrize("machine", SUPERVISED)
+def test_targets_that_are_not_finite(machine):
+    X, y = data()
+    assert_refused(machine, ValueError, "Input y contains NaN", X, spoilt(y, np.nan))
+    assert_refused(machine, ValueError, "Input y contains infinity", X, spoilt(y, np.inf))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_weights_that_make_no_sense(machine):
+    X, y = data()
+    ones = np.ones(len(X))
+    assert_refused(machine, ValueError, "sample_weight contains NaN", X, y, spoilt(ones, np.nan))
+    assert_refused(machine, ValueError, "sample_weight contains infinity", X, y, spoilt(ones, np.inf))
+    assert_refused(machine, ValueError, "non-zero|zero or negative weights", X, y, 0 * ones)
+    assert_refused(machine, ValueError, "zero or negative weights", X, y, -ones)
+    assert_refused(machine, ValueError, "sample_weight", X, y, ones[:-1])
+    assert_refused(machine, ValueError, "[Ss]ample.weight", X, y, np.ones((len(X), 2)))
+
+
+@pytest.mark.parametrize("machine", CLASSIFIERS)
+def test_one_class_is_not_enough_to_classify(machine):
+    X, y = data()
+    assert_refused(machine, ValueError, "number of classes has to be greater than one", X, np.ones(len(X), dtype=int))
+    assert_refused(machine, ValueError, "greater than one", X[:1], y[:1])
+    weight = np.where(y == 1, 1.0, 0.0)  # one class has no weight
+    assert_refused(machine, ValueError, "greater than one", X, y, weight)
+    assert_refused(machine, ValueError, "Unknown label type: continuous", X, X[:, 0])
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_shapes_that_are_wrong(machine):
+    X, y = data()
+    assert_refused(machine, ValueError, r"0 sample\(s\)", X[:0], y[:0])
+    assert_refused(machine, ValueError, r"0 feature\(s\)", X[:, :0], y)
+    assert_refused(machine, ValueError, "Expected 2D array, got 1D", X[:, 0], y)
+    assert_refused(machine, ValueError, "dim 3", X[None], y)
+    assert_refused(machine, ValueError, "Expected 2D array, got scalar", 3.0, y)
+    model = machine().fit(X, y)
+    for wrong, match in ((X[:, :2], "expecting 3 features"), (X[:, 0], "2D array"), (X[:0], r"0 sample\(s\)")):
+        with pytest.raises(ValueError, match=match):
+            model.predict(wrong)
+
+
+@pytest.mark.parametrize("machine", SUPERVISED)
+def test_targets_of_wrong_shape(machine):
+    X, y = data()
+    assert_refused(machine, ValueError, "y has 29|inconsistent numbers of samples", X, y[:-1])
+    assert_refused(machine, ValueError, "1d array", X, np.column_stack([y, y]))
+    assert_refused(machine, ValueError, "requires y to be passed, but the target y is None", X, None)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_values_that_are_no_numbers(machine):
+    X, y = data()
+    assert_refused(machine, ValueError, "could not convert string to float", np.full((30, 3), "text"), y)
+    assert_refused(machine, ValueError, "Complex data not supported", X + 1j, y)
+    if machine in REGRESSORS:
+        assert_refused(machine, ValueError, "could not convert string", X, np.where(y, "yes", "no"))
+
+
+@pytest.mark.parametrize("machine", CLASSIFIERS)
+def test_text_labels_are_labels(machine):
+    X, y = data()
+    for labels in (np.where(y, "yes", "no"), np.where(y, "yes", "no").astype(object), y == 1):
+        model = machine().fit(X, labels)
+        np.testing.assert_array_equal(model.classes_, np.unique(labels))
+        np.testing.assert_array_equal(model.predict(X), model.classes_[machine().fit(X, y).predict(X)])
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_parameters_out_of_range(machine):
+    X, y = data()
+    names = machine().get_params()
+    for name, values in {"C": (-1.0, 0.0, np.nan), "nu": (-0.1, 0.0, 1.1), "gamma": (-1.0,), "tol": (-1.0,)}.items():
+        for value in values if name in names else ():
+            assert_refused(machine, ValueError, f"'{name}' parameter of {machine.__name__}", X, y, **{name: value})
+    if machine is SVDD:
+        assert_refused(machine, ValueError, r"C=0.001 is too small.*take C >= 0.033", X, y, C=0.001)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_precomputed_matrices_that_are_none(machine):
+    X, y = data()
+    K = X @ X.T
+    assert_refused(machine, ValueError, "square matrix.*30x10", K[:, :10], y, kernel="precomputed")
+    assert_refused(machine, ValueError, "symmetric.*largest difference", np.triu(K), y, kernel="precomputed")
+    assert_refused(machine, TypeError, "[Ss]parse precomputed", sp.csr_array(K), y, kernel="precomputed")
+    model = machine(kernel="precomputed").fit(K, y)
+    with pytest.raises(ValueError, match="30"):
+        model.predict(K[:, :-1])
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual-gradient"])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_kernel_that_is_not_psd_has_no_certificate(machine, solver):
+    X, y = data()
+    K = X @ X.T - 2.0 * np.eye(len(X))
+    model = machine(kernel="precomputed", solver=solver, max_iter=10_000).fit(K, y)
+    assert not model.certificate_.holds
+    assert "not PSD: smallest eigenvalue -2" in model.certificate_.reason
+    assert "does not hold" in str(model.certificate_)
+    assert np.isfinite(model.dual_coef_).all()
+    assert model.certificate_.kkt <= 1e-3  # a stationary point all the same
+    bent = machine(kernel="sigmoid", gamma=1.0, coef0=-1.0, solver=solver, max_iter=10_000).fit(X, y)
+    assert not bent.certificate_.holds
+    assert "PSD" in bent.certificate_.reason
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_interior_point_refuses_a_kernel_that_is_not_psd(machine):
+    X, y = data()
+    K = X @ X.T - 2.0 * np.eye(len(X))
+    assert_refused(machine, ValueError, "eigenvalue -2", K, y, kernel="precomputed", solver="interior-point")
+
+
+def test_kernel_too_large_to_check_is_not_said_to_be_psd():
+    X, y = data(1100)
+    model = SVC(kernel="sigmoid", gamma=0.01).fit(X, y)
+    assert not model.certificate_.holds
+    assert "not known to be PSD" in model.certificate_.reason
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_nu_that_is_not_feasible_becomes_the_largest(intercept):
+    X, y = data()
+    y = (np.arange(len(X)) < 6).astype(int)  # a fifth of the rows: nu up to 0.4
+    model = NuSVC(nu=0.9, fit_intercept=intercept)
+    if not intercept:  # without an intercept the classes need not balance
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert model.fit(X, y).certificate_.holds
+        return
+    with pytest.warns(UserWarning, match=r"nu is infeasible.*0\.4"):
+        model.fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(X), NuSVC(nu=0.4).fit(X, y).decision_function(X), rtol=1e-6, atol=1e-9
+    )
+    assert model.certificate_.holds
+    with pytest.raises(ValueError, match="specified nu is infeasible"):  # what we do instead of this
+        svm.NuSVC(nu=0.9).fit(X, y)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_certify_refuses_other_data(machine):
+    X, y = data()
+    model = machine().fit(X, y)
+    assert certify(model, X, y).holds
+    for wrong in (X[:10], X[::-1], X + 1.0, X[:, :2]):
+        with pytest.raises(ValueError, match=r"training data|features"):
+            certify(model, wrong, y[: len(wrong)])
+    if machine in SUPERVISED:
+        other = certify(model, X, 1 - y)
+        assert not other.holds or other.relative_gap > 0.1
+        with pytest.raises((ValueError, TypeError)):
+            certify(model, X)
+        with pytest.raises(ValueError):
+            certify(model, X, y[:-1])
+    with pytest.raises(ValueError):
+        certify(model, X, y, sample_weight=np.ones(len(X) - 1))
+    weighted = machine().fit(X, y, sample_weight=np.where(np.arange(len(X)) % 3 == 0, 7.0, 1.0))
+    unweighted = certify(weighted, X, y)
+    assert not unweighted.holds or unweighted.relative_gap > 1e-3
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_models_that_are_not_fitted_or_not_known(machine):
+    X, y = data()
+    for call in (
+        lambda: certify(machine(), X, y),
+        lambda: machine().predict(X),
+        lambda: machine(kernel="linear").coef_,
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            call()
+    with pytest.raises(TypeError, match="KMeans"):
+        certify(KMeans(2, n_init=1).fit(X), X, y)
+    with pytest.raises(AttributeError, match="linear kernel"):
+        machine().fit(X, y).coef_
