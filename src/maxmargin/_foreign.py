@@ -49,6 +49,11 @@ def delivered_tasks(
     kept = np.flatnonzero(weight > 0)
     kernel = _kernel_of(model, X)
     _require_training_rows(model, X, n)
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        if values is not None and len(values) != n:
+            raise ValueError(f"X has {n} rows but {name} has {len(values)}; certify needs the training data")
+    if y is None and machine not in ("OneClassSVM", "SVDD"):
+        raise ValueError(f"certify needs the targets y that {machine} was fitted on")
     cost = getattr(model, "C", C) if C is None else C
     if machine in ("SVC", "NuSVC"):
         return kernel, X, _pairs(model, machine, kernel, X, y, weight, kept, cost)

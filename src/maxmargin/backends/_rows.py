@@ -105,7 +105,7 @@ def prepare(
 
 def _center(program: Program, number: int, X: RowData) -> FloatArray | None:
     """Mean row, where only distances matter: small norms keep ||x||^2 + ||z||^2 - 2 x.z accurate."""
-    if program.shift_invariant(number) and not _stays_sparse(X):
+    if X.shape[0] and program.shift_invariant(number) and not _stays_sparse(X):
         mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         return mean if np.isfinite(mean).all() else None
     return None

@@ -9,21 +9,21 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.calibration import couple_pairs, fit_sigmoid, sigmoid, stratified_folds
-from maxmargin.certificates import scores_of
 from maxmargin.estimators._base import KernelMachine, Training, _dense
 from maxmargin.estimators._params import documented
+from maxmargin.estimators._probability import ProbabilityMixin
 from maxmargin.estimators._run import Outcome, Task, run_tasks
 from maxmargin.multiclass import OneVsOne
 from maxmargin.problems import HardMarginProblem, NuSVCProblem, SVCProblem
+
+#: Margin of a nu-SVC, relative to the largest possible, below which class weights are not given a larger C.
+LEAST_MARGIN = 1e-3
 
 
 class Labels(NamedTuple):
@@ -38,7 +38,7 @@ class Labels(NamedTuple):
         return data.weight * self.factors[self.label]
 
 
-class KernelClassifier(ClassifierMixin, KernelMachine):
+class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine):
     """What the two classifiers share: labels, pairs of classes, decisions."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -94,52 +94,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self._publish_support(data, data.kept[order], table[:, order])
         if self._wants_probability:
             self._calibrate(data, outcomes)
-
-    # -- probabilities ----------------------------------------------------------------------------------------
-
-    @property
-    def _wants_probability(self) -> bool:
-        return self.probability is True or self.probability is np.True_
-
-    def _calibrate(self, data: Training, outcomes: list[Outcome]) -> None:
-        """Fit a sigmoid per pair to cross-validated scores: probA_ and probB_."""
-        signs = [task.sign for task in OneVsOne(len(data.extra.classes)).tasks(data.extra.label)]
-        places: list[tuple[int, IntArray]] = []  # (pair, held-out rows) of every fold
-        tasks = []
-        for number, (outcome, sign) in enumerate(zip(outcomes, signs, strict=True)):
-            for train, held_out in stratified_folds(sign, check_random_state(self.random_state)):
-                places.append((number, held_out))
-                tasks.append(Task(outcome.delivered.rows[train], outcome.delivered.problem.on_rows(train)))
-        trained = run_tasks(self, self.kernel_, data.X, data.y, tasks, quiet=True) if tasks else []
-        scores = [scores_of(self.kernel_, data.X, o.delivered, o.delivered.rows) for o in outcomes]
-        for (number, held_out), fold in zip(places, trained, strict=True):
-            rows = outcomes[number].delivered.rows[held_out]
-            scores[number][held_out] = scores_of(self.kernel_, data.X, fold.delivered, rows)
-        fitted = [fit_sigmoid(s, sign) for s, sign in zip(scores, signs, strict=True)]
-        self.probA_, self.probB_ = (np.array(column) for column in zip(*fitted, strict=True))
-
-    def _check_probability(self) -> bool:
-        if not self._wants_probability:
-            raise AttributeError("predict_proba is not available when probability=False")
-        return True
-
-    @available_if(_check_probability)
-    def predict_proba(self, X):
-        """Probability of every class, (n_samples, n_classes); needs ``probability=True``."""
-        check_is_fitted(self)
-        if not hasattr(self, "probA_"):
-            raise NotFittedError("predict_proba is not available when fitted with probability=False")
-        positive = sigmoid(self._pair_scores(X), self.probA_, self.probB_)
-        if len(self.classes_) == 2:
-            return np.column_stack([1.0 - positive, positive])
-        return couple_pairs(positive, OneVsOne(len(self.classes_)).pairs, len(self.classes_))
-
-    @available_if(_check_probability)
-    def predict_log_proba(self, X):
-        """Logarithm of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X))
-
-    # -- warm start -------------------------------------------------------------------------------------------
 
     def _fitted_coefs(self, data, problems):
         labels = data.extra
@@ -306,7 +260,8 @@ class NuSVC(KernelClassifier):
     {shared}
     class_weight : dict, 'balanced' or None, default=None
         scikit-learn's NuSVC ignores it. Here nu first picks the margin rho without it, and with that C = 1 / rho; then
-        the classes' costs are C times their weights, as in SVC. ``C_`` holds that C for every pair.
+        the classes' costs are C times their weights, as in SVC. ``C_`` holds that C for every pair; where nu leaves
+        (nearly) no margin it is 1000 / (nu sum(v) mean k(x, x)).
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Shape of the decision function beyond two classes.
     probability : bool, default='deprecated'
@@ -337,7 +292,7 @@ class NuSVC(KernelClassifier):
     >>> from maxmargin import NuSVC
     >>> X, y = load_iris(return_X_y=True)
     >>> round(NuSVC(nu=0.1).fit(X, y).score(X, y), 2)
-    0.98
+    0.99
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -387,21 +342,20 @@ class NuSVC(KernelClassifier):
         return problem
 
     def _solve(self, data, kernel):
-        outcomes = super()._solve(data, kernel)
         if self.class_weight is None:
-            return outcomes
-        # nu has chosen the margin rho, and with it C = 1 / rho: from here on it is SVC with class weights
-        weights = data.extra.weights(data)
+            return super()._solve(data, kernel)
+        # nu chooses the margin rho, and with it C = 1 / rho; from there on it is SVC with class weights
+        first = [Task(rows, problem) for rows, problem in self._problems(data, kernel)]
+        outcomes = run_tasks(self, kernel, data.X, data.y, first, quiet=True)
+        weights, diagonal = data.extra.weights(data), kernel.diag(data.X)
         tasks = []
         for task, outcome in zip(OneVsOne(len(data.extra.classes)).tasks(data.extra.label), outcomes, strict=True):
-            rho = outcome.delivered.problem.offsets(outcome.solution.beta, outcome.solution.f).rho
-            if rho <= 0:
-                raise ValueError(
-                    f"nu={self.nu} leaves no margin between two classes, so class_weight has nothing to weigh; "
-                    "give another nu or class_weight=None"
-                )
-            problem = SVCProblem(task.sign, weights[task.rows] / rho, self.fit_intercept)
-            tasks.append(Task(outcome.delivered.rows, problem))
+            problem, solution = outcome.delivered.problem, outcome.solution
+            least = LEAST_MARGIN * (problem.qp.budget or 0.0) * float(diagonal[outcome.delivered.rows].mean())
+            rho = max(problem.offsets(solution.beta, solution.f).rho, least)
+            tasks.append(
+                Task(outcome.delivered.rows, SVCProblem(task.sign, weights[task.rows] / rho, self.fit_intercept))
+            )
         return run_tasks(self, kernel, data.X, data.y, tasks)
 
     def _publish(self, data, outcomes):

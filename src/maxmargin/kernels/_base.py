@@ -130,7 +130,7 @@ def as_kernel(value: Any, action: str = "used as") -> Kernel:
     if isinstance(value, str) or callable(value):
         from maxmargin.kernels._resolve import resolve_kernel
 
-        return resolve_kernel(value)
+        return resolve_kernel(value, gamma=None)  # the width stays open: it is the estimator's to choose
     raise TypeError(f"only kernels, positive numbers and callables can be {action} a kernel, got {value!r}")
 
 

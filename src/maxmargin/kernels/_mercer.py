@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from maxmargin._types import FloatArray, RowData
-from maxmargin.kernels._base import as_kernel
+from maxmargin.kernels._resolve import resolve_kernel
 
 #: Eigenvalues above -MERCER_TOL * largest |eigenvalue| are rounding, not indefiniteness.
 MERCER_TOL = 1e-10
@@ -37,7 +37,7 @@ def check_mercer(kernel: Any, X: RowData | None = None, tol: float = MERCER_TOL)
     Parameters
     ----------
     kernel : Kernel, name, callable, or ndarray of shape (n, n)
-        Anything an estimator takes as a kernel, or a Gram matrix (then without ``X``).
+        Anything an estimator takes as a kernel (an open width is 1 / d here), or a Gram matrix (then without ``X``).
     X : rows, shape (n, d)
     tol : float
         Eigenvalues above ``-tol`` times the largest absolute one count as non-negative.
@@ -59,9 +59,15 @@ def check_mercer(kernel: Any, X: RowData | None = None, tol: float = MERCER_TOL)
     >>> bool(v @ Sigmoid(1.0, -1.0)(X) @ v < 0)
     True
     """
-    K = np.asarray(kernel if X is None else as_kernel(kernel)(X), dtype=np.float64)
+    if X is None:
+        K: FloatArray = np.asarray(kernel, dtype=np.float64)
+    else:
+        resolved = resolve_kernel(kernel, gamma=None)
+        K = (resolved.resolved(1.0 / np.shape(X)[1]) if len(np.shape(X)) == 2 else resolved)(X)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"a Gram matrix is square, got shape {K.shape}")
+    if not np.isfinite(K).all():
+        raise ValueError("the Gram matrix holds NaN or infinity; only finite matrices can be checked")
     if K.shape[0] == 0:
         return MercerCheck(True, 0.0, 0.0, None)
     if not np.allclose(K, K.T, rtol=0.0, atol=SYMMETRY_TOL * float(np.abs(K).max())):

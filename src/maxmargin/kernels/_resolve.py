@@ -10,13 +10,13 @@ from maxmargin.kernels._standard import Function, Gaussian, Linear, Polynomial, 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
-def resolve_kernel(kernel: Any, gamma: float = 1.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
+def resolve_kernel(kernel: Any, gamma: float | None = 1.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
     """The kernel behind a name of scikit-learn's, a maxmargin kernel, a gaussian_process kernel or a callable.
 
-    ``gamma`` also fills the widths that a maxmargin kernel leaves open.
+    ``gamma`` also fills the widths that a maxmargin kernel leaves open; None leaves them open.
     """
     if isinstance(kernel, Kernel):
-        return kernel.resolved(gamma)
+        return kernel if gamma is None else kernel.resolved(gamma)
     if isinstance(kernel, str):
         if kernel == "linear":
             return Linear()
@@ -37,6 +37,8 @@ def resolve_kernel(kernel: Any, gamma: float = 1.0, degree: int = 3, coef0: floa
 
 def takes_any_rows(kernel: Any) -> bool:
     """Whether rows may be anything (strings, sets): plain callables, not kernels that work on numbers."""
+    if isinstance(kernel, Function):
+        return takes_any_rows(kernel.function)
     if isinstance(kernel, (str, Kernel)):
         return False
     from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel  # slow to import, rarely needed

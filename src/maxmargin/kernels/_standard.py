@@ -330,7 +330,8 @@ class QuadraticForm(Kernel):
 
     def __post_init__(self) -> None:
         A = np.asarray(self.A, dtype=np.float64)
-        if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.allclose(A, A.T):
+        square = A.ndim == 2 and A.shape[0] == A.shape[1] and A.size > 0
+        if not square or not np.allclose(A, A.T, rtol=0.0, atol=EIGENVALUE_TOL * float(np.abs(A).max())):
             raise ValueError(f"A must be a symmetric square matrix, got shape {A.shape}")
         values, vectors = np.linalg.eigh(A)
         if values[0] < -EIGENVALUE_TOL * max(values[-1], np.finfo(float).tiny):
@@ -384,7 +385,7 @@ class Function(Kernel):
 
     def _values(self, X, Z):
         values = self.function(X, Z)
-        values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+        values = np.array(values.toarray() if sp.issparse(values) else values, dtype=np.float64)  # the user's stays
         if not np.isfinite(values).all():
             raise ValueError("the kernel function returned NaN or infinity; it must return finite numbers")
         if values.shape != (_count(X), _count(Z)):

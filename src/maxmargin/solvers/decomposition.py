@@ -140,9 +140,10 @@ class Decomposition:
             if (
                 status is Status.OPTIMAL
                 and not exact
-                and not _scores_hold(gram, beta, f, watch.tol * problem.unit(beta, f))
+                and (watch.gap_tol is not None or not _scores_hold(gram, beta, f, watch.tol * problem.unit(beta, f)))
             ):
-                gram, f, status = gram.in_float64(), gram.product(beta), None  # float32 was not enough: go on exactly
+                f, status = gram.product(beta), None
+                gram = gram.in_float64()  # float32 was not enough: go on exactly
                 continue
             if status is not None:
                 return watch.solution(beta, f, status, n_iter, gram.entries)
@@ -156,7 +157,8 @@ class Decomposition:
             delta = inner_beta - beta[index]
             moved = np.flatnonzero(delta)
             if len(moved) == 0 and not exact:
-                gram, f = gram.in_float64(), gram.product(beta)
+                f = gram.product(beta)
+                gram = gram.in_float64()
                 continue
             if len(moved) == 0 or (exact and violation <= rounding_floor(gram.diagonal, beta)):
                 return watch.solution(beta, f, Status.STALLED, n_iter, gram.entries)

@@ -6,7 +6,11 @@ exponential made of both.
 
 from __future__ import annotations
 
+import hashlib
+import sys
 import warnings
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -32,7 +36,7 @@ class _Notice(event.Listener):
     def on_start(self, event: Any) -> None:
         function = event.data["dispatcher"].py_func
         if not self.said and function.__module__.startswith("maxmargin."):
-            print(NOTICE, flush=True)
+            print(NOTICE, file=sys.stderr, flush=True)
             _Notice.said = True
 
     def on_end(self, event: Any) -> None:
@@ -46,15 +50,53 @@ def jit(function: Any) -> Any:
     """Compile ``function`` on first use; without a writable cache directory it is compiled in every process."""
     options: dict[str, Any] = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy"}
     try:
-        return numba.njit(cache=True, **options)(function)
+        return _kept_with_care(numba.njit(cache=True, **options)(function))
     except RuntimeError as error:  # Numba found no directory it may write to
+        _warn_once(error)
+        return numba.njit(**options)(function)
+
+
+def _kept_with_care(dispatcher: Any) -> Any:
+    """Two things Numba's cache leaves undone: it looks at one file only, and lets the errors of a full disk through.
+
+    A function is compiled together with those it calls, so the stamp must cover all files they may stand in.
+    """
+    cache = dispatcher._cache
+    cache._cache_file._source_stamp = _sources()
+    save = cache.save_overload
+
+    def save_or_warn(signature: Any, result: Any) -> None:
+        try:
+            save(signature, result)
+        except OSError as error:
+            cache.disable()
+            _warn_once(error)
+
+    cache.save_overload = save_or_warn
+    return dispatcher
+
+
+@lru_cache(maxsize=1)
+def _sources() -> bytes:
+    """Hash of all compiled modules."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).digest()
+
+
+_warned = False
+
+
+def _warn_once(error: Exception) -> None:
+    """Say once per process that nothing can be kept."""
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(
             f"compiled code cannot be kept on disk ({error}); every process will compile anew. "
             "Set NUMBA_CACHE_DIR to a directory that can be written.",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=4,
         )
-        return numba.njit(**options)(function)
 
 
 def _call_llvm(name: str) -> Any:
@@ -118,7 +160,8 @@ def _exp(x):
             r = (y - k * high) - k * low
             p = ((((((c0 * r + c1) * r + c2) * r + c3) * r + c4) * r + c5) * r + c6) * r + c7
             value = p * _as_float(np.int32((np.int32(k) + np.int32(127)) << np.int32(23)))
-            return value if x >= small else np.float32(0.0)
+            value = value if x >= small else np.float32(0.0)
+            return value if x <= large else np.float32(np.inf)
 
         return exp32
     d0, d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13 = _C64
@@ -130,6 +173,7 @@ def _exp(x):
         p = ((((((d0 * r + d1) * r + d2) * r + d3) * r + d4) * r + d5) * r + d6) * r + d7
         p = (((((p * r + d8) * r + d9) * r + d10) * r + d11) * r + d12) * r + d13
         value = p * _as_float(np.int64((np.int64(k) + np.int64(1023)) << np.int64(52)))
-        return value if x >= -708.0 else 0.0
+        value = value if x >= -708.0 else 0.0
+        return value if x <= 709.0 else np.inf
 
     return exp64
