@@ -27,8 +27,9 @@ BLOCK_VALUES = 2**21
 REPAIRABLE = 1e-4
 #: Multipliers this close to a bound, relatively, are on it when the KKT violation is measured.
 SNAP = 1e-6
-#: Rows drawn at random to measure the solver's error when not every score is recomputed, and the safety factor.
-SAMPLE, SAFETY = 256, 3.0
+#: Rows drawn at random to measure the solver's error when not every score is recomputed (an eighth of a small
+#: task's), and the safety factor.
+SAMPLE, SAMPLE_LEAST, SAFETY = 256, 16, 3.0
 
 
 @dataclass(frozen=True)
@@ -196,14 +197,21 @@ def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
 
 def recomputed_scores(kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) -> list[FloatArray]:
     """f = K dual_coef of every task on its own rows, from the data in float64; kernel values are shared."""
-    rows = np.unique(np.concatenate([task.rows for task in tasks]))
+    return _shared_scores(kernel, X, tasks, [task.rows for task in tasks])
+
+
+def _shared_scores(
+    kernel: Kernel, X: RowData, tasks: Sequence[Delivered], wanted: Sequence[IntArray]
+) -> list[FloatArray]:
+    """Scores of every task on the rows wanted of it, from one table of kernel values."""
+    rows = np.unique(np.concatenate(wanted))
     support = np.unique(np.concatenate([task.rows[task.dual_coef != 0] for task in tasks]))
     coef = np.zeros((len(support), len(tasks)))
     for number, task in enumerate(tasks):
         own = task.dual_coef != 0
         coef[np.searchsorted(support, task.rows[own]), number] = task.dual_coef[own]
     scores = scores_at(kernel, X, rows, support, coef)
-    return [scores[np.searchsorted(rows, task.rows), number] for number, task in enumerate(tasks)]
+    return [scores[np.searchsorted(rows, own), number] for number, own in enumerate(wanted)]
 
 
 def scores_at(kernel: Kernel, X: RowData, rows: IntArray, support: IntArray, coef: FloatArray) -> FloatArray:
@@ -227,24 +235,28 @@ def scores_of(kernel: Kernel, X: RowData, task: Delivered, rows: IntArray) -> Fl
 
 
 def bounded_scores(
-    kernel: Kernel, X: RowData, task: Delivered, f: FloatArray, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Scores and error bounds of one task, from the solver's scores ``f``.
+    kernel: Kernel, X: RowData, tasks: Sequence[Delivered], known: Sequence[FloatArray], seed: int
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Scores and error bounds of every task, from the solver's scores ``known``.
 
     The free support vectors and a random sample are recomputed (error 0); the others are taken to be off by at
     most SAFETY times the largest error seen on the sample.
     """
-    problem, n = task.problem, len(task.rows)
-    beta = problem.recovered(task.dual_coef, f, task.intercept)[0]
-    free = np.flatnonzero((beta > problem.qp.lower) & (beta < problem.qp.upper) & (beta != 0))
-    sample = np.random.default_rng(seed).choice(n, size=min(SAMPLE, n), replace=False)
-    support = np.flatnonzero(task.dual_coef)
-    exact = np.union1d(free, sample)
-    values = scores_at(kernel, X, task.rows[exact], task.rows[support], task.dual_coef[support])
-    seen = float(np.abs(values - f[exact])[np.isin(exact, sample)].max(initial=0.0))
-    scores, errors = f.copy(), np.full(n, SAFETY * seen)
-    scores[exact], errors[exact] = values, 0.0
-    return scores, errors
+    rng = np.random.default_rng(seed)
+    samples, exact = [], []
+    for task, f in zip(tasks, known, strict=True):
+        qp = task.problem.qp
+        beta = task.problem.recovered(task.dual_coef, f, task.intercept)[0]
+        samples.append(rng.choice(qp.n, size=min(max(SAMPLE_LEAST, min(SAMPLE, qp.n // 8)), qp.n), replace=False))
+        exact.append(np.union1d(np.flatnonzero((beta > qp.lower) & (beta < qp.upper) & (beta != 0)), samples[-1]))
+    wanted = [task.rows[own] for task, own in zip(tasks, exact, strict=True)]
+    results = []
+    for values, f, own, sample in zip(_shared_scores(kernel, X, tasks, wanted), known, exact, samples, strict=True):
+        seen = float(np.abs(values - f[own])[np.isin(own, sample)].max(initial=0.0))
+        scores, errors = f.copy(), np.full(len(f), SAFETY * seen)
+        scores[own], errors[own] = values, 0.0
+        results.append((scores, errors))
+    return results
 
 
 def take(X: RowData, rows: IntArray) -> RowData:

@@ -23,6 +23,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows, resolve_gamma
 from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
 from maxmargin.certificates import worst
+from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
 from maxmargin.kernels import Kernel, Linear, Precomputed, resolve_kernel, takes_any_rows
 from maxmargin.problems import FEASIBILITY_TOL, Problem
@@ -132,7 +133,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight):
         data = self._validate(X, y, sample_weight)
         kernel = self._resolve_kernel(data)
-        outcomes = self._solve(data, kernel)
+        reporter = FitReporter(self, data.X, data.y)
+        outcomes = self._solve(data, kernel, reporter)
         seed = check_random_state(getattr(self, "random_state", 0) or 0).randint(2**31 - 1)
         certificates = certify_outcomes(self.certify, kernel, data.X, outcomes, seed)
         self._forget()
@@ -143,13 +145,14 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         self.fit_status_ = int(any(not outcome.solution.status.reached for outcome in outcomes))
         self.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n,)
         self._publish(data, outcomes)
+        reporter.close()
         return self
 
-    def _solve(self, data: Training, kernel: Kernel) -> list[Outcome]:
+    def _solve(self, data: Training, kernel: Kernel, reporter: FitReporter) -> list[Outcome]:
         problems = self._problems(data, kernel)
         starts = self._warm_starts(data, problems)
         tasks = [Task(rows, problem, start) for (rows, problem), start in zip(problems, starts, strict=True)]
-        return run_tasks(self, kernel, data.X, data.y, tasks)
+        return run_tasks(self, kernel, data.X, tasks, reporter)
 
     def _validate(self, X, y, sample_weight) -> Training:
         if sp.issparse(X) and self._precomputed:

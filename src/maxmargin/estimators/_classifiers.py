@@ -341,12 +341,12 @@ class NuSVC(KernelClassifier):
             )
         return problem
 
-    def _solve(self, data, kernel):
+    def _solve(self, data, kernel, reporter):
         if self.class_weight is None:
-            return super()._solve(data, kernel)
+            return super()._solve(data, kernel, reporter)
         # nu chooses the margin rho, and with it C = 1 / rho; from there on it is SVC with class weights
         first = [Task(rows, problem) for rows, problem in self._problems(data, kernel)]
-        outcomes = run_tasks(self, kernel, data.X, data.y, first, quiet=True)
+        outcomes = run_tasks(self, kernel, data.X, first)
         weights, diagonal = data.extra.weights(data), kernel.diag(data.X)
         tasks = []
         for task, outcome in zip(OneVsOne(len(data.extra.classes)).tasks(data.extra.label), outcomes, strict=True):
@@ -356,7 +356,7 @@ class NuSVC(KernelClassifier):
             tasks.append(
                 Task(outcome.delivered.rows, SVCProblem(task.sign, weights[task.rows] / rho, self.fit_intercept))
             )
-        return run_tasks(self, kernel, data.X, data.y, tasks)
+        return run_tasks(self, kernel, data.X, tasks, reporter)
 
     def _publish(self, data, outcomes):
         super()._publish(data, outcomes)

@@ -41,7 +41,7 @@ class ProbabilityMixin:
             for train, held_out in stratified_folds(pair.sign, check_random_state(self.random_state)):
                 places.append((number, held_out))
                 tasks.append(Task(outcome.delivered.rows[train], outcome.delivered.problem.on_rows(train)))
-        trained = run_tasks(self, self.kernel_, data.X, data.y, tasks, quiet=True) if tasks else []
+        trained = run_tasks(self, self.kernel_, data.X, tasks) if tasks else []
         scores = [scores_of(self.kernel_, data.X, o.delivered, o.delivered.rows) for o in outcomes]
         for (number, held_out), fold in zip(places, trained, strict=True):
             rows = outcomes[number].delivered.rows[held_out]

@@ -41,15 +41,19 @@ class ProgressLine:
 class FitReporter:
     """Feeds one fit's rounds to the progress line and to scikit-learn's callbacks, if either is wanted."""
 
-    def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any, quiet: bool = False):
+    def __init__(self, estimator: Any, X: Any, y: Any):
         self._estimator, self._X, self._y = estimator, X, y
-        self._line = ProgressLine(type(estimator).__name__, n_tasks) if estimator.verbose and not quiet else None
+        self._line: ProgressLine | None = None
         self._root: Any = None
-        if quiet:
-            return
+
+    def begin(self, n_tasks: int) -> None:
+        """The fit starts, with so many tasks."""
+        estimator = self._estimator
+        if estimator.verbose:
+            self._line = ProgressLine(type(estimator).__name__, n_tasks)
         if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
             self._root = estimator._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=False)
-            self._root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            self._root.call_on_fit_task_begin(estimator=estimator, X=self._X, y=self._y)
 
     @property
     def active(self) -> bool:
@@ -85,8 +89,11 @@ class FitReporter:
         return after_round, end
 
     def close(self) -> None:
-        """The fit is over."""
+        """The fit is over and the estimator is fitted."""
         if self._line is not None:
             self._line.close()
         if self._root is not None:
-            self._root.call_on_fit_task_end(estimator=self._estimator, X=self._X, y=self._y)
+            fitted = {name: value for name, value in vars(self._estimator).items() if name.endswith("_")}
+            self._root.call_on_fit_task_end(
+                estimator=self._estimator, X=self._X, y=self._y, reconstruction_attributes=fitted
+            )

@@ -30,8 +30,10 @@ from maxmargin.kernels import Kernel
 from maxmargin.problems import HardMarginProblem, Problem, relative
 from maxmargin.solvers import Solution, Watch, make_solver
 
-#: ``certify='auto'`` recomputes every score when that takes at most this many kernel values.
-CHEAP_VALUES = 2**21
+#: Mean rows of a task from which on tasks run side by side.
+LONG_TASK = 600
+#: ``certify='auto'`` recomputes every score when that takes at most this many kernel values, or this share of all.
+CHEAP_VALUES, CHEAP_SHARE = 2**17, 0.25
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,16 @@ class Outcome:
 
 
 def run_tasks(
-    estimator: Any, kernel: Kernel, X: RowData, y: Any, tasks: list[Task], quiet: bool = False
+    estimator: Any, kernel: Kernel, X: RowData, tasks: list[Task], reporter: FitReporter | None = None
 ) -> list[Outcome]:
-    """Solve the tasks; the estimator's parameters say how. ``quiet``: not the fit itself, so nobody is told."""
+    """Solve the tasks; the estimator's parameters say how. Without ``reporter`` nobody is told of the rounds."""
     threads = effective_threads(estimator.n_jobs)
     backend = backend_for(estimator.device)
     solver = make_solver(estimator.solver, backend)
-    reporter = FitReporter(estimator, len(tasks), X, y, quiet)
-    at_once = 1 if reporter.active or len(tasks) < 2 else min(threads, len(tasks))
+    if reporter is not None:
+        reporter.begin(len(tasks))
+    watched = reporter is not None and reporter.active
+    at_once = 1 if watched or not _worth_threads(tasks) else min(threads, len(tasks))
     deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     whole = len(tasks) == 1 and len(tasks[0].rows) == (X.shape[0] if hasattr(X, "shape") else len(X))
     largest = max(len(task.rows) for task in tasks)
@@ -73,7 +77,7 @@ def run_tasks(
         def solve(number: int) -> None:
             task = tasks[number]
             part = gram if whole else gram.take(task.rows, threads=max(1, threads // at_once))
-            after_round, end = reporter.round_callback(number)
+            after_round, end = reporter.round_callback(number) if reporter is not None else (None, lambda: None)
             watch = Watch(
                 tol=estimator.tol,
                 gap_tol=estimator.gap_tol,
@@ -90,7 +94,6 @@ def run_tasks(
                 solve(number)
 
         run_parallel([lambda k=k: worker(k) for k in range(at_once)], at_once)  # type: ignore[misc]
-    reporter.close()
     done = [outcome for outcome in outcomes if outcome is not None]
     _warn_unless_reached(done)
     return done
@@ -105,19 +108,17 @@ def certify_outcomes(
     tasks = [outcome.delivered for outcome in outcomes]
     rows = np.unique(np.concatenate([task.rows for task in tasks]))
     support = np.unique(np.concatenate([task.rows[task.dual_coef != 0] for task in tasks]))
-    cheap = len(rows) * len(support) <= CHEAP_VALUES
+    entries = sum(outcome.solution.entries for outcome in outcomes)
+    cheap = len(rows) * len(support) <= max(CHEAP_VALUES, CHEAP_SHARE * entries)
     definite = definiteness(kernel, X, rows)
-    if mode == "full" or cheap or any(must_recompute(task.problem) for task in tasks):
-        with single_threaded_blas() if cheap else nullcontext():  # small products: a second thread only waits
+    full = mode == "full" or cheap or any(must_recompute(task.problem) for task in tasks)
+    with single_threaded_blas() if cheap or not full else nullcontext():  # small products: a second thread only waits
+        if full:
             scores = recomputed_scores(kernel, X, tasks)
-        return [judge(task, f, definite) for task, f in zip(tasks, scores, strict=True)]
-    certificates = []
-    for number, outcome in enumerate(outcomes):
-        task = outcome.delivered
-        scale = _published_scale(outcome)
-        f, errors = bounded_scores(kernel, X, task, outcome.solution.f * scale, seed + number)
-        certificates.append(judge(task, f, definite, errors))
-    return certificates
+            return [judge(task, f, definite) for task, f in zip(tasks, scores, strict=True)]
+        known = [outcome.solution.f * _published_scale(outcome) for outcome in outcomes]
+        bounded = bounded_scores(kernel, X, tasks, known, seed)
+    return [judge(task, f, definite, errors) for task, (f, errors) in zip(tasks, bounded, strict=True)]
 
 
 def history(outcomes: list[Outcome]) -> np.ndarray:
@@ -125,6 +126,11 @@ def history(outcomes: list[Outcome]) -> np.ndarray:
     kinds = [("task", int), ("iteration", int), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
     lines = [(number, *record) for number, outcome in enumerate(outcomes) for record in outcome.solution.history]
     return np.array(lines, dtype=kinds)
+
+
+def _worth_threads(tasks: list[Task]) -> bool:
+    """Many tasks, and long enough ones: short ones spend their time in Python, one thread at a time."""
+    return len(tasks) > 1 and sum(len(task.rows) for task in tasks) >= LONG_TASK * len(tasks)
 
 
 def _deliver(task: Task, solution: Solution) -> Outcome:
