@@ -48,7 +48,7 @@ def delivered_tasks(
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     kept = np.flatnonzero(weight > 0)
     kernel = _kernel_of(model, X)
-    _require_training_rows(model, X, n)
+    _require_training_rows(model, X, n, kept)
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None and len(values) != n:
             raise ValueError(f"X has {n} rows but {name} has {len(values)}; certify needs the training data")
@@ -58,7 +58,7 @@ def delivered_tasks(
     if machine in ("SVC", "NuSVC"):
         return kernel, X, _pairs(model, machine, kernel, X, y, weight, kept, cost)
     coef = np.zeros(n)
-    coef[model.support_] = _dense(model.dual_coef_).ravel()
+    coef[_support(model, kept)] = _dense(model.dual_coef_).ravel()
     problem = _single(model, machine, kernel, X, y, weight[kept], kept, cost)
     return kernel, X, [Delivered(kept, problem, coef[kept], float(model.intercept_[0]))]
 
@@ -66,7 +66,7 @@ def delivered_tasks(
 def _single(model: Any, machine: str, kernel: Kernel, X: RowData, y: Any, weight: FloatArray, kept: IntArray, C: Any):
     bias = getattr(model, "fit_intercept", True)
     if machine == "OneClassSVM":
-        return OneClassProblem(weight, float(model.nu))
+        return OneClassProblem(weight, float(model.nu), float(kernel.diag(X)[kept].max(initial=0.0)))
     if machine == "SVDD":
         return SVDDProblem(kernel.diag(X)[kept], float(model.C_) * weight)
     target = column_or_1d(y).astype(np.float64)[kept]
@@ -82,11 +82,12 @@ def _pairs(
     classes = model.classes_
     label = np.searchsorted(classes, column_or_1d(y)).clip(max=len(classes) - 1)  # rows of weight 0 may have others
     coef = np.zeros((max(1, len(classes) - 1), len(label)))
-    coef[:, model.support_] = _dense(model.dual_coef_)
+    coef[:, _support(model, kept)] = _dense(model.dual_coef_)
     costs = getattr(model, "C_", None)  # our NuSVC with class weights is an SVC with a C of its own per pair
     if machine == "SVC" or costs is not None:  # LIBSVM's nu-SVC does not look at class weights
         weight = weight * np.asarray(model.class_weight_)[label]
     bias = getattr(model, "fit_intercept", True)
+    diagonal = kernel.diag(X)
     tasks: list[Delivered] = []
     for a in range(len(classes)):
         for b in range(a + 1, len(classes)):
@@ -101,9 +102,9 @@ def _pairs(
             if costs is not None:
                 problem = SVCProblem(sign, costs[len(tasks)] * weight[rows], bias)
             elif machine == "NuSVC":
-                problem = NuSVCProblem(sign, weight[rows], float(model.nu), bias)
+                problem = NuSVCProblem(sign, weight[rows], float(model.nu), bias, float(diagonal[rows].max()))
             elif np.isinf(C):
-                problem = HardMarginProblem(sign, float(kernel.diag(X)[rows].max()), bias)
+                problem = HardMarginProblem(sign, float(diagonal[rows].max()), bias)
             else:
                 problem = SVCProblem(sign, C * weight[rows], bias)
             tasks.append(Delivered(rows, problem, pair_coef, float(model.intercept_[len(tasks)])))
@@ -124,15 +125,22 @@ def _kernel_of(model: Any, X: RowData) -> Kernel:
     return resolve_kernel(model.kernel, float(gamma), model.degree, model.coef0)
 
 
-def _require_training_rows(model: Any, X: RowData, n: int) -> None:
-    if len(model.support_) and int(np.max(model.support_)) >= n:
+def _support(model: Any, kept: IntArray) -> IntArray:
+    """Rows of the support vectors; scikit-learn's count only the rows of positive weight."""
+    ours = type(model).__module__.startswith("maxmargin.")
+    return np.asarray(model.support_) if ours else kept[np.asarray(model.support_)]
+
+
+def _require_training_rows(model: Any, X: RowData, n: int, kept: IntArray) -> None:
+    ours = type(model).__module__.startswith("maxmargin.")
+    if len(model.support_) and int(np.max(model.support_)) >= (n if ours else len(kept)):
         raise ValueError(
             f"the model's support vectors point at row {int(np.max(model.support_))}, but X has {n} rows; "
             "certify needs the training data, in the same order"
         )
     if isinstance(model.kernel, Precomputed) or model.kernel == "precomputed" or takes_any_rows(model.kernel):
         return  # nothing numeric to compare
-    given, vectors = _dense(X[model.support_]), _dense(model.support_vectors_)
+    given, vectors = _dense(X[_support(model, kept)]), _dense(model.support_vectors_)
     if sp.issparse(X) and vectors.shape[1] < given.shape[1]:  # some libraries drop empty columns at the end
         vectors = np.pad(vectors, ((0, 0), (0, given.shape[1] - vectors.shape[1])))
     if given.shape != vectors.shape or not np.allclose(given, vectors, rtol=1e-5, atol=0.0):

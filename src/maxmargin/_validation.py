@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from numbers import Real
 from typing import Any
@@ -13,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight
 from maxmargin._types import FloatArray, IntArray, RowData
 
 #: Share of the free memory that the kernel cache takes by default, and its least and largest size in bytes.
-CACHE_SHARE, CACHE_LEAST, CACHE_LARGEST = 0.02, 2**26, 2**29
+CACHE_SHARE, CACHE_LEAST, CACHE_LARGEST = 0.03, 2**26, 2**29
 
 
 def kept_rows(sample_weight: Any, X: RowData, n: int) -> tuple[FloatArray, IntArray]:
@@ -58,7 +59,8 @@ def cache_bytes(cache_size: str | float) -> int:
     """'auto' or megabytes, as bytes."""
     if isinstance(cache_size, Real):
         return int(float(cache_size) * 2**20)
-    return int(min(max(CACHE_SHARE * _free_memory(), CACHE_LEAST), CACHE_LARGEST))
+    share = min(max(CACHE_SHARE * _free_memory(), CACHE_LEAST), CACHE_LARGEST)
+    return 2 ** int(math.log2(share))  # in steps, so that a few megabytes more or less do not change a fit
 
 
 def _free_memory() -> float:

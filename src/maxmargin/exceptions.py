@@ -26,6 +26,18 @@ class NotSeparableError(ValueError):
         self.witness = witness
         self.distance = distance
 
+    def on_rows(self, rows: Array, n: int) -> NotSeparableError:
+        """The same error with a witness that has one weight per training row, ``rows`` of ``n`` being concerned."""
+
+        def spread(weights: Array) -> Array:
+            whole = np.zeros(n)
+            whole[rows] = weights
+            return whole
+
+        both = isinstance(self.witness, tuple)
+        witness = (spread(self.witness[0]), spread(self.witness[1])) if both else spread(self.witness)  # type: ignore[arg-type]
+        return NotSeparableError(self.args[0], witness, self.distance)
+
     def __reduce__(self):  # exceptions with arguments of their own must say how to be pickled
         return type(self), (self.args[0], self.witness, self.distance)
 

@@ -263,4 +263,5 @@ def test_names_and_callables_can_be_parts_of_an_expression():
 
 def test_only_plain_callables_take_any_rows():
     assert takes_any_rows(pairwise.rbf_kernel)
-    assert not any(takes_any_rows(k) for k in ("rbf", Gaussian(1.0), gp.RBF(), Function(pairwise.rbf_kernel)))
+    assert takes_any_rows(Function(pairwise.rbf_kernel))
+    assert not any(takes_any_rows(k) for k in ("rbf", Gaussian(1.0), gp.RBF(), Function(gp.RBF())))

@@ -132,7 +132,8 @@ class OneClassSVM(OutlierMachine):
         self._store(locals())
 
     def _problems(self, data, kernel):
-        return [(data.kept, OneClassProblem(data.weight, float(self.nu)))]
+        scale = float(kernel.diag(data.X)[data.kept].max(initial=0.0))
+        return [(data.kept, OneClassProblem(data.weight, float(self.nu), scale))]
 
 
 @documented

@@ -20,7 +20,7 @@ SHARED = """kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel
     shrinking : bool, default=True
         Kept for compatibility; without effect.
     cache_size : 'auto' or float, default='auto'
-        Megabytes of kernel values kept; a hard bound. 'auto' is a fiftieth of the free memory, at least 64
+        Megabytes of kernel values kept; a hard bound. 'auto' is 3 % of the free memory (a power of 2), at least 64
         and at most 512.
     verbose : bool or int, default=False
         Show a progress line: the relative gap against time.

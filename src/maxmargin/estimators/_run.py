@@ -26,9 +26,10 @@ from maxmargin.certificates import (
 )
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._progress import FitReporter
+from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel
 from maxmargin.problems import HardMarginProblem, Problem, relative
-from maxmargin.solvers import Solution, Watch, make_solver
+from maxmargin.solvers import Solution, Status, Watch, make_solver
 
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
@@ -86,7 +87,7 @@ def run_tasks(
                 interrupted=interrupted,
                 callback=after_round,
             )
-            outcomes[number] = _deliver(task, solver.solve(task.problem, part, task.start, watch))
+            outcomes[number] = _deliver(task, solver.solve(task.problem, part, task.start, watch), gram.n)
             end()
 
         def worker(first: int) -> None:
@@ -133,10 +134,14 @@ def _worth_threads(tasks: list[Task]) -> bool:
     return len(tasks) > 1 and sum(len(task.rows) for task in tasks) >= LONG_TASK * len(tasks)
 
 
-def _deliver(task: Task, solution: Solution) -> Outcome:
+def _deliver(task: Task, solution: Solution, n: int) -> Outcome:
     problem = task.problem
-    if isinstance(problem, HardMarginProblem):
-        problem.require_separable(solution.beta, solution.f)
+    stopped = not solution.status.reached and solution.status is not Status.STALLED
+    if isinstance(problem, HardMarginProblem) and not stopped:
+        try:
+            problem.require_separable(solution.beta, solution.f)
+        except NotSeparableError as error:
+            raise error.on_rows(task.rows, n) from None
     offsets = problem.offsets(solution.beta, solution.f)
     coef, intercept = problem.delivered(solution.beta, offsets)
     if not (np.isfinite(coef).all() and np.isfinite(intercept)):

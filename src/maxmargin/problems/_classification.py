@@ -9,10 +9,14 @@ import numpy as np
 from maxmargin._types import FloatArray
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.problems._base import Judged, Offsets, Problem, middle
-from maxmargin.problems._dual_qp import DualQP
+from maxmargin.problems._dual_qp import AT_BOUND, DualQP
 
-#: Squared distance of the two hulls, relative to the largest k(x, x), below which they are said to touch.
-TOUCHING = 1e-12
+#: Squared distance of two hulls, relative to the largest k(x, x), that is a rounding error: they touch.
+TOUCHING = 1e-14
+#: Margin rho of a nu machine, relative to the largest it could have, below which it is 0 but for rounding.
+NO_MARGIN = 1e-12
+#: Least unit in which violations are measured, relative to the largest possible score.
+LEAST_UNIT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class SVCProblem(Problem):
     def offsets(self, beta, f):
         if not self.fit_intercept:
             return Offsets()
-        grad = f + self.qp.linear
+        beta, grad = self.qp.snapped(beta, AT_BOUND), f + self.qp.linear
         up, down = self.qp.slopes(beta, grad)
         free = (beta > self.qp.lower) & (beta < self.qp.upper)
         return Offsets(intercept=-middle(up, down, grad[free]))
@@ -75,6 +79,7 @@ class _Hull(Problem):
         )
 
     def offsets(self, beta, f):
+        beta = self.qp.snapped(beta, AT_BOUND)
         up, down = self.qp.slopes(beta, f)
         free = (beta > self.qp.lower) & (beta < self.qp.upper)
         positive = self.sign > 0
@@ -109,6 +114,7 @@ class NuSVCProblem(_Hull):
     weight: FloatArray
     nu: float
     fit_intercept: bool = True
+    scale: float = 0.0  # the largest k(x, x): what "no margin" is measured against
 
     @property
     def largest_nu(self) -> float:
@@ -121,14 +127,28 @@ class NuSVCProblem(_Hull):
     def sizes(self):
         return self.weight, min(self.nu, self.largest_nu) * float(self.weight.sum())
 
+    def unit(self, beta, f):
+        """The smaller of 1 (LIBSVM's) and rho, the margin before rescaling: tiny kernels need tiny tolerances."""
+        return least_unit(self.offsets(beta, f).rho, self.sizes()[1] * self.scale)
+
     def delivered(self, beta, offsets):
-        rho = offsets.rho if offsets.rho > 0 else 1.0  # rho = 0: the hulls touch and f is constant
+        vanishes = offsets.rho <= NO_MARGIN * self.sizes()[1] * self.scale  # the hulls touch and f is constant
+        rho = 1.0 if vanishes or offsets.rho <= 0 else offsets.rho
         return beta / rho, offsets.intercept / rho
 
     def recovered(self, dual_coef, f, intercept):
         mass = float(np.abs(dual_coef).sum())
         rho = self.sizes()[1] / mass if mass > 0 else 1.0  # sum alpha = budget fixes the scale
-        return dual_coef * rho, f * rho, Offsets(intercept=intercept * rho, rho=rho)
+        beta, f, b = dual_coef * rho, f * rho, intercept * rho
+        scaled, best = Offsets(b, rho), Offsets(b, self.offsets(beta, f).rho)
+        # a model without margin was published as it is, with a rho that does not show in its scale
+        return beta, f, scaled if self.primal(beta, f, scaled) <= self.primal(beta, f, best) else best
+
+
+def least_unit(size: float, largest: float) -> float:
+    """The unit of violations: ``size`` within [LEAST_UNIT * largest, 1]."""
+    unit = max(size, LEAST_UNIT * largest)
+    return min(1.0, unit) if unit > 0 else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +170,8 @@ class HardMarginProblem(_Hull):
 
     def delivered(self, beta, offsets):
         # margin rho > 0 on every row in the limit: dividing by rho makes the hyperplane canonical
-        return beta / offsets.rho, offsets.intercept / offsets.rho
+        rho = offsets.rho if offsets.rho > 0 else 1.0  # stopped before the hulls were told apart
+        return beta / rho, offsets.intercept / rho
 
     def unit(self, beta, f):
         """rho, the margin before rescaling; inf once the hulls touch, for then there is nothing left to find."""
@@ -181,7 +202,8 @@ class HardMarginProblem(_Hull):
     def require_separable(self, beta: FloatArray, f: FloatArray) -> None:
         """Raise with the witness unless the nearest points found are apart."""
         square = max(float(beta @ f), 0.0)
-        if square > TOUCHING * self.scale and self.offsets(beta, f).rho > 0:
+        separates = np.min(self.sign * (f + self.offsets(beta, f).intercept)) > 0
+        if square > TOUCHING * self.scale and separates:
             return
         positive, negative = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
         witness = (positive, negative) if self.fit_intercept else positive + negative

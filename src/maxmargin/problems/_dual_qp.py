@@ -25,6 +25,8 @@ from maxmargin._types import FloatArray
 
 #: Relative slack allowed in the equality constraints before a point counts as infeasible.
 FEASIBILITY_TOL = 1e-9
+#: Values this close to a bound, relatively, are on it but for rounding.
+AT_BOUND = 1e-12
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,9 @@ class DualQP:
         return beta
 
     def snapped(self, beta: FloatArray, tol: float) -> FloatArray:
-        """``beta`` with values within ``tol`` (relative) of a bound moved onto it."""
+        """``beta`` with values within ``tol`` (relative) of a bound, or of 0, moved onto it."""
         size = tol * (self.upper - self.lower)
+        beta = np.where(np.abs(beta) <= size, 0.0, beta)
         beta = np.where(beta >= self.upper - size, self.upper, beta)
         return np.where(beta <= self.lower + size, self.lower, beta)
 

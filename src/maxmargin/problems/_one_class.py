@@ -8,7 +8,8 @@ import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.problems._base import Offsets, Problem, middle
-from maxmargin.problems._dual_qp import DualQP
+from maxmargin.problems._classification import least_unit
+from maxmargin.problems._dual_qp import AT_BOUND, DualQP
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,11 @@ class OneClassProblem(Problem):
 
     weight: FloatArray
     nu: float
+    scale: float = 0.0  # the largest k(x, x)
+
+    def unit(self, beta, f):
+        """The smaller of 1 (LIBSVM's) and |rho|: tiny kernels need tiny tolerances."""
+        return least_unit(abs(self.offsets(beta, f).rho), self.total * self.scale)
 
     @property
     def total(self) -> float:
@@ -30,6 +36,7 @@ class OneClassProblem(Problem):
         return DualQP(zero, zero, self.weight, total=self.total)
 
     def offsets(self, beta, f):
+        beta = self.qp.snapped(beta, AT_BOUND)
         up, down = self.qp.slopes(beta, f)
         free = (beta > 0) & (beta < self.weight)
         rho = middle(up, down, f[free])
@@ -62,14 +69,18 @@ class SVDDProblem(Problem):
     def dual_qp(self) -> DualQP:
         return DualQP(-0.5 * self.diagonal, np.zeros(len(self.C)), self.C, total=1.0)
 
+    def unit(self, beta, f):
+        """The smaller of 1 and R^2."""
+        return least_unit(self.offsets(beta, f).rho, float(self.diagonal.max(initial=0.0)))
+
     def _distances(self, beta: FloatArray, f: FloatArray) -> FloatArray:
         """Squared distances ||phi(x_i) - a||^2."""
         return self.diagonal - 2.0 * f + beta @ f
 
     def offsets(self, beta, f):
+        norm, beta = float(beta @ f), self.qp.snapped(beta, AT_BOUND)
         up, down = self.qp.slopes(beta, f + self.qp.linear)
         free = (beta > 0) & (beta < self.C)
-        norm = float(beta @ f)
         radius = norm - 2.0 * middle(up, down, (f + self.qp.linear)[free])
         return Offsets(intercept=radius - norm, rho=radius)
 

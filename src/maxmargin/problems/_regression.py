@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.problems._base import Offsets, Problem, middle
-from maxmargin.problems._dual_qp import DualQP
+from maxmargin.problems._dual_qp import AT_BOUND, DualQP
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,7 @@ class SVRProblem(Problem):
     def offsets(self, beta, f):
         if not self.fit_intercept:
             return Offsets(epsilon=self.epsilon)
+        beta = self.qp.snapped(beta, AT_BOUND)
         up, down = self.qp.slopes(beta, f - self.y)
         free = (beta != 0) & (np.abs(beta) < self.C)
         return Offsets(intercept=-middle(up, down, up[free]), epsilon=self.epsilon)
@@ -77,6 +78,7 @@ class NuSVRProblem(SVRProblem):
         return tube if self.primal(beta, f, tube) <= self.primal(beta, f, closed) else closed
 
     def _with_tube(self, beta: FloatArray, grad: FloatArray) -> Offsets:
+        beta = self.qp.snapped(beta, AT_BOUND)
         up, down = self.qp.slopes(beta, grad)
         free = np.abs(beta) < self.C
         above, below = (beta > 0) & free, (beta < 0) & free
