@@ -154,7 +154,9 @@ def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatA
     if errors is not None and errors.any():
         error = float(errors.max())
         # each term is convex in its score, so its largest value is at an end of the interval
-        shifted = [problem.judged(task.dual_coef, f + s * errors, task.intercept).terms for s in (-1.0, 1.0)]
+        shifted = [
+            problem.gap_terms(*problem.recovered(task.dual_coef, f + s * errors, task.intercept)) for s in (-1.0, 1.0)
+        ]
         terms[:-1] = np.maximum(terms[:-1], np.maximum(*shifted))
     gap = float(np.maximum(terms, 0.0).sum())
     at_bounds = problem.qp.snapped(judged.beta, SNAP)  # publishing scales alpha, and float32 rounds it
@@ -242,12 +244,12 @@ def bounded_scores(
     The free support vectors and a random sample are recomputed (error 0); the others are taken to be off by at
     most SAFETY times the largest error seen on the sample.
     """
-    rng = np.random.default_rng(seed)
-    samples, exact = [], []
+    order = np.random.default_rng(seed).permutation(1 + max(int(task.rows.max()) for task in tasks))
+    samples, exact = [], []  # one order for all tasks, so that their samples share kernel values
     for task, f in zip(tasks, known, strict=True):
         qp = task.problem.qp
         beta = task.problem.recovered(task.dual_coef, f, task.intercept)[0]
-        samples.append(rng.choice(qp.n, size=min(max(SAMPLE_LEAST, min(SAMPLE, qp.n // 8)), qp.n), replace=False))
+        samples.append(np.argsort(order[task.rows])[: max(SAMPLE_LEAST, min(SAMPLE, qp.n // 8))])
         exact.append(np.union1d(np.flatnonzero((beta > qp.lower) & (beta < qp.upper) & (beta != 0)), samples[-1]))
     wanted = [task.rows[own] for task, own in zip(tasks, exact, strict=True)]
     results = []

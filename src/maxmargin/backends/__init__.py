@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from maxmargin.backends._base import Backend, BlockResult
-from maxmargin.backends._box import BlockOptions, Box, LazyRows
+from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows
 from maxmargin.backends._gram import KernelGram
 from maxmargin.backends._rows import Rows, prepare
 from maxmargin.backends._threads import effective_threads, run_parallel, single_threaded_blas
 
 __all__ = [
     "Backend",
+    "Batch",
     "BlockOptions",
     "BlockResult",
     "Box",

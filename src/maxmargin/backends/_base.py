@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin.backends._box import Batch
 from maxmargin.backends._rows import Csr, Lookup, Rows, _slice, prepare
 from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Kernel, Program
@@ -96,6 +97,13 @@ class Backend(ABC):
         max_solves: int,
     ) -> bool:
         """Newton steps on the free variables, in place; False if K is not definite there."""
+
+    def solve_many(self, batch: Batch, threads: int) -> tuple[IntArray, FloatArray, IntArray]:
+        """Solve a batch of small problems in place: (steps, violation left, kernel values) of each.
+
+        Only for back ends that fill rows by themselves (:attr:`fills_rows`).
+        """
+        raise NotImplementedError(f"the {self.name} back end solves one problem at a time")
 
     # -- where data live --------------------------------------------------------------------------------------
 

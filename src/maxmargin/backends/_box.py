@@ -46,3 +46,28 @@ def all_filled(n: int) -> LazyRows:
     """For a matrix that is complete."""
     nothing = np.zeros((0, n))
     return LazyRows(np.ones(n, dtype=np.bool_), nothing, nothing, np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2)), 0)
+
+
+class Batch(NamedTuple):
+    """Many small problems on rows of one matrix, laid end to end; task t is positions pointers[t]..pointers[t + 1]."""
+
+    pointers: IntArray
+    rows: IntArray  # of each position
+    features: FloatArray  # (d, all rows)
+    scalars: FloatArray
+    operations: IntArray
+    constants: FloatArray
+    depth: int
+    diagonal: FloatArray  # (all rows,)
+    linear: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    beta: FloatArray  # a feasible start; the solution afterwards
+    f: FloatArray
+    epsilon: float
+    balance: bool
+    budgets: FloatArray  # of each task; inf where there is none
+    may_shrink: bool
+    tol: float
+    steps_per_row: int
+    polished: float

@@ -113,15 +113,18 @@ class KernelGram:
         dense = one_product and isinstance(self.rows.bases[0], np.ndarray)
         return self.backend.fills_rows and dense and self.rows.bases[0].shape[1] <= LAZY_FEATURES
 
+    def features(self) -> FloatArray:
+        """The rows in float64, feature by feature, (d, n); where :attr:`fills_rows`."""
+        return np.ascontiguousarray(self._float64_rows(None).bases[0].T)
+
     def lazy_matrix(self, index: IntArray) -> tuple[FloatArray, LazyRows | None]:
         """The whole matrix in float64 with the lines ``index`` filled, the others on demand where that is possible."""
         if not self.fills_rows:
             return self.matrix(), None
         rows = self._float64_rows(None)
         K = np.empty((self.n, self.n))
-        features = np.ascontiguousarray(rows.bases[0].T)
         lazy = LazyRows(
-            np.zeros(self.n, dtype=np.bool_), features, rows.scalars, *self.program.arrays(), self.program.depth
+            np.zeros(self.n, dtype=np.bool_), self.features(), rows.scalars, *self.program.arrays(), self.program.depth
         )
         if len(index):
             self.backend.tile(self.program, rows.take(index), rows, out=K, lines=index, threads=self.threads)

@@ -7,7 +7,7 @@ on the way leaves the estimator as it was.
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import wraps
+from functools import cache, wraps
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -82,6 +82,12 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
     }
+
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        """Names of the parameters; scikit-learn reads the signature anew each time, which small fits would feel."""
+        return super()._get_param_names()
 
     def _store(self, parameters: dict[str, Any]) -> None:
         """Keep the constructor's arguments as they are (``parameters`` are its locals)."""

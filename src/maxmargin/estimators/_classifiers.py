@@ -53,7 +53,8 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine):
     }
 
     def _validate_targets(self, y):
-        check_classification_targets(y)
+        if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
+            check_classification_targets(y)
         return y
 
     def _describe(self, data):

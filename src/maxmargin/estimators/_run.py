@@ -6,7 +6,8 @@ import math
 import time
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from maxmargin.estimators._progress import FitReporter
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel
 from maxmargin.problems import HardMarginProblem, Problem, relative
-from maxmargin.solvers import Solution, Status, Watch, make_solver
+from maxmargin.solvers import Solution, Status, Watch, can_solve_many, make_solver, solve_many
 
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
@@ -58,46 +59,78 @@ def run_tasks(
     estimator: Any, kernel: Kernel, X: RowData, tasks: list[Task], reporter: FitReporter | None = None
 ) -> list[Outcome]:
     """Solve the tasks; the estimator's parameters say how. Without ``reporter`` nobody is told of the rounds."""
-    threads = effective_threads(estimator.n_jobs)
-    backend = backend_for(estimator.device)
-    solver = make_solver(estimator.solver, backend)
     if reporter is not None:
         reporter.begin(len(tasks))
     watched = reporter is not None and reporter.active
-    at_once = 1 if watched or not _worth_threads(tasks) else min(threads, len(tasks))
-    deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
-    whole = len(tasks) == 1 and len(tasks[0].rows) == (X.shape[0] if hasattr(X, "shape") else len(X))
-    largest = max(len(task.rows) for task in tasks)
-    bytes_each = cache_bytes(estimator.cache_size) // at_once
-    outcomes: list[Outcome | None] = [None] * len(tasks)
-
     with InterruptFlag() as interrupted, single_threaded_blas():
-        dtype = np.float64 if largest <= getattr(solver, "whole_size", math.inf) else None
-        gram = backend.gram(kernel, X, cache_bytes=bytes_each, threads=threads, dtype=dtype)
+        run = _Run(estimator, kernel, X, tasks, interrupted, reporter if watched else None)
+        outcomes = run.all()
+    _warn_unless_reached(outcomes)
+    return outcomes
 
-        def solve(number: int) -> None:
-            task = tasks[number]
-            part = gram if whole else gram.take(task.rows, threads=max(1, threads // at_once))
-            after_round, end = reporter.round_callback(number) if reporter is not None else (None, lambda: None)
-            watch = Watch(
-                tol=estimator.tol,
-                gap_tol=estimator.gap_tol,
-                max_iter=estimator.max_iter,
-                deadline=deadline,
-                interrupted=interrupted,
-                callback=after_round,
-            )
-            outcomes[number] = _deliver(task, solver.solve(task.problem, part, task.start, watch), gram.n)
+
+class _Run:
+    """One Gram matrix, one solver and one deadline for all the tasks of a fit."""
+
+    def __init__(self, estimator: Any, kernel: Kernel, X: RowData, tasks: list[Task], interrupted: Any, reporter: Any):
+        self.estimator, self.tasks, self.interrupted, self.reporter = estimator, tasks, interrupted, reporter
+        self.threads = effective_threads(estimator.n_jobs)
+        self.at_once = min(self.threads, len(tasks)) if reporter is None and _worth_threads(tasks) else 1
+        limit = estimator.time_limit
+        self.deadline = math.inf if limit is None else time.perf_counter() + limit
+        backend = backend_for(estimator.device)
+        self.solver = make_solver(estimator.solver, backend)
+        small = max(len(task.rows) for task in tasks) <= getattr(self.solver, "whole_size", math.inf)
+        memory = cache_bytes(estimator.cache_size) // self.at_once
+        self.gram = backend.gram(
+            kernel, X, cache_bytes=memory, threads=self.threads, dtype=np.float64 if small else None
+        )
+        self.outcomes: list[Outcome | None] = [None] * len(tasks)
+
+    def all(self) -> list[Outcome]:
+        """Small tasks in one go, then what is left, side by side where that pays."""
+        sizes = [len(task.rows) for task in self.tasks]
+        if (
+            len(self.tasks) > 1
+            and self.reporter is None
+            and can_solve_many(self.solver, self.gram, sizes, self.watch())
+        ):
+            self._batch()
+        left = [number for number, outcome in enumerate(self.outcomes) if outcome is None]
+        shares = [left[k :: self.at_once] for k in range(self.at_once)]
+        run_parallel([partial(self._share, share) for share in shares], self.at_once)
+        return [outcome for outcome in self.outcomes if outcome is not None]
+
+    def watch(self, callback: Any = None) -> Watch:
+        """Stopping rules of one task."""
+        e = self.estimator
+        return Watch(e.tol, e.gap_tol, e.max_iter, self.deadline, self.interrupted, callback)
+
+    def _batch(self) -> None:
+        tasks = self.tasks
+        results = solve_many(
+            [task.problem for task in tasks],
+            [task.rows for task in tasks],
+            [task.start for task in tasks],
+            self.gram,
+            min(self.threads, len(tasks)),
+            [self.watch() for _ in tasks],
+        )
+        for number, (solution, finished) in enumerate(results):
+            if finished:
+                self.outcomes[number] = _deliver(tasks[number], solution, self.gram.n)
+            else:
+                self.tasks[number] = replace(tasks[number], start=solution.beta)
+
+    def _share(self, numbers: list[int]) -> None:
+        for number in numbers:
+            task = self.tasks[number]
+            whole = len(self.tasks) == 1 and len(task.rows) == self.gram.n
+            gram = self.gram if whole else self.gram.take(task.rows, threads=max(1, self.threads // self.at_once))
+            after_round, end = self.reporter.round_callback(number) if self.reporter else (None, lambda: None)
+            solution = self.solver.solve(task.problem, gram, task.start, self.watch(after_round))
+            self.outcomes[number] = _deliver(task, solution, self.gram.n)
             end()
-
-        def worker(first: int) -> None:
-            for number in range(first, len(tasks), at_once):
-                solve(number)
-
-        run_parallel([lambda k=k: worker(k) for k in range(at_once)], at_once)  # type: ignore[misc]
-    done = [outcome for outcome in outcomes if outcome is not None]
-    _warn_unless_reached(done)
-    return done
 
 
 def certify_outcomes(

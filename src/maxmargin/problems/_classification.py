@@ -39,9 +39,10 @@ class SVCProblem(Problem):
         if not self.fit_intercept:
             return Offsets()
         beta, grad = self.qp.snapped(beta, AT_BOUND), f + self.qp.linear
-        up, down = self.qp.slopes(beta, grad)
-        free = (beta > self.qp.lower) & (beta < self.qp.upper)
-        return Offsets(intercept=-middle(up, down, grad[free]))
+        free = grad[(beta > self.qp.lower) & (beta < self.qp.upper)]
+        if len(free):
+            return Offsets(intercept=-float(free.sum()) / len(free))
+        return Offsets(intercept=-middle(*self.qp.slopes(beta, grad), free))
 
     def primal(self, beta, f, offsets):
         slack = np.maximum(0.0, 1.0 - self.sign * (f + offsets.intercept))

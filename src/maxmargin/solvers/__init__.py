@@ -9,6 +9,7 @@ from maxmargin.solvers._base import Gram, Record, Solution, Status, Watch
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.dual_gradient import DualGradient
 from maxmargin.solvers.interior_point import InteriorPoint
+from maxmargin.solvers.many import can_solve_many, solve_many
 
 __all__ = [
     "NAMES",
@@ -20,7 +21,9 @@ __all__ = [
     "Solution",
     "Status",
     "Watch",
+    "can_solve_many",
     "make_solver",
+    "solve_many",
 ]
 
 #: What a user may pass as ``solver``.

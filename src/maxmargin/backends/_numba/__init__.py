@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._box import all_filled
-from maxmargin.backends._numba import coordinate, program, smo, tiles
+from maxmargin.backends._numba import coordinate, program, small, smo, tiles
 from maxmargin.backends._numba import newton as newton_steps
+from maxmargin.backends._threads import run_parallel
 
 
 class NumbaBackend(Backend):
@@ -38,3 +41,12 @@ class NumbaBackend(Backend):
 
     def newton(self, K, linear, beta, box, epsilon, balance, spent, max_solves):
         return newton_steps.newton(K, linear, beta, box.lower, box.upper, epsilon, balance, spent, max_solves)
+
+    def solve_many(self, batch, threads):
+        def strip(first):
+            small.solve_many(*batch, first, threads, steps, violations, entries)
+
+        count = len(batch.pointers) - 1
+        steps, violations, entries = np.zeros(count, dtype=np.int64), np.full(count, np.inf), np.zeros(count, np.int64)
+        run_parallel([partial(strip, first) for first in range(threads)], threads)
+        return steps, violations, entries

@@ -1,0 +1,116 @@
+"""Small problems solved from start to finish in compiled code, one after the other: no Python between them.
+
+A small problem is one working set: lines of K are filled on demand, pairwise steps reach the tolerance, Newton steps
+polish the result to rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.backends._box import LazyRows
+from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba.coordinate import free_block
+from maxmargin.backends._numba.newton import newton
+from maxmargin.backends._numba.program import fill_row
+from maxmargin.backends._numba.smo import pair_block
+
+
+@jit
+def scores(K, beta, f):
+    """f = K beta, from the lines of K where beta is not 0."""
+    f[:] = 0
+    for k in range(beta.size):
+        if beta[k] != 0:
+            for c in range(f.size):
+                f[c] += beta[k] * K[k, c]
+
+
+@jit
+def steps_of(balance, K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, most):
+    """Pairwise steps, or single ones where no sum is kept."""
+    if balance:
+        return pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, most)
+    return free_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, most)
+
+
+@jit
+def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, balance, budget, may_shrink, polished):
+    """Newton and pairwise steps in turn until the violation is at rounding, in place; never a worse point.
+
+    ``budget`` is inf where there is none.
+    """
+    best, f = np.inf, np.empty(beta.size)
+    two_sided = budget < np.inf
+    for _ in range(20):
+        candidate = beta.copy()
+        left = budget - np.abs(beta).sum() if two_sided else np.inf
+        slack = left if left > 1e-12 * budget and may_shrink else (0.0 if two_sided else np.inf)
+        if not newton(K, linear, candidate, lower, upper, epsilon, balance, two_sided and slack == 0, 20):
+            return
+        if two_sided and slack > 0:
+            slack = budget - np.abs(candidate).sum()
+            if slack < 0:
+                return
+        scores(K, candidate, f)
+        grad = f + linear
+        target = polished * max(1.0, np.abs(grad).max())
+        _, violation, _ = steps_of(
+            balance, K, lazy, grad, candidate, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack,
+            target, 50 + 5 * beta.size,
+        )  # fmt: skip
+        if not violation < best:
+            return
+        best = violation
+        beta[:] = candidate
+        if violation <= target:
+            return
+
+
+@jit
+def solve_many(
+    pointers, rows, features, scalars, operations, constants, depth, all_diagonal, linear, lower, upper, beta, f,
+    epsilon, balance, budgets, may_shrink, tol, steps_per_row, polished, first, stride, steps, violations, entries,
+):  # fmt: skip
+    """Tasks first, first + stride, ... of a batch; task t holds the positions pointers[t] to pointers[t + 1].
+
+    ``beta`` (a feasible start), ``f``, ``steps``, ``violations`` and ``entries`` are written in place.
+    """
+    largest = 0
+    for t in range(pointers.size - 1):
+        largest = max(largest, pointers[t + 1] - pointers[t])
+    memory = np.empty(largest * largest)
+    for t in range(first, pointers.size - 1, stride):
+        begin, end = pointers[t], pointers[t + 1]
+        n, own = end - begin, rows[begin:end]
+        K = memory[: n * n].reshape(n, n)
+        lazy = LazyRows(
+            np.zeros(n, np.bool_), gathered(features, own), gathered(scalars, own), operations, constants, depth
+        )
+        diagonal = all_diagonal[own]
+        b, p, low, high = beta[begin:end], linear[begin:end], lower[begin:end], upper[begin:end]
+        for k in range(n):
+            if b[k] != 0:
+                fill_row(k, K, diagonal, lazy)
+        two_sided = budgets[t] < np.inf
+        slack = budgets[t] - np.abs(b).sum() if two_sided and may_shrink else (0.0 if two_sided else np.inf)
+        scores(K, b, f[begin:end])
+        grad = f[begin:end] + p
+        steps[t], violations[t], _ = steps_of(
+            balance, K, lazy, grad, b, low, high, diagonal, epsilon, two_sided, may_shrink, slack, tol,
+            steps_per_row * (n + 50),
+        )  # fmt: skip
+        if violations[t] <= tol:
+            polish(K, lazy, p, b, low, high, diagonal, epsilon, balance, budgets[t], may_shrink, polished)
+        scores(K, b, f[begin:end])
+        entries[t] = lazy.filled.sum() * n
+
+
+@jit
+def gathered(table, columns):
+    """table[:, columns], row by row."""
+    out = np.empty((table.shape[0], columns.size))
+    for k in range(table.shape[0]):
+        for c in range(columns.size):
+            out[k, c] = table[k, columns[c]]
+    return out

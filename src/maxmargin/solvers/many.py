@@ -1,0 +1,92 @@
+"""Many small problems at once: packed end to end, solved by one compiled call per thread.
+
+All-vs-all training makes tens or hundreds of problems that take a fraction of a millisecond each; what Python does
+between two of them would cost more than they do. A problem that is not finished within its steps (a hard one) is
+returned as not solved, and :class:`~maxmargin.solvers.Decomposition` goes on from the point reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.backends import Batch, KernelGram
+from maxmargin.problems import Problem
+from maxmargin.solvers._base import Solution, Status, Watch
+from maxmargin.solvers.decomposition import FIRST_STEPS, POLISHED, Decomposition
+
+#: Problems handed over in one call: between two calls Ctrl-C and the clock are looked at.
+AT_ONCE = 64
+
+
+def can_solve_many(solver: object, gram: KernelGram, sizes: Sequence[int], watch: Watch) -> bool:
+    """Whether a batch is possible: compiled row filling, small problems, and nobody who wants to see every round."""
+    simple = watch.callback is None and watch.gap_tol is None and watch.max_iter < 0 and np.isinf(watch.deadline)
+    fits = isinstance(solver, Decomposition) and gram.fills_rows and gram.dtype == np.float64
+    return simple and fits and all(n <= solver.whole_size and 8 * n * n <= gram.cache_bytes for n in sizes)  # type: ignore[attr-defined]
+
+
+def solve_many(
+    problems: Sequence[Problem],
+    rows: Sequence[IntArray],
+    starts: Sequence[FloatArray | None],
+    gram: KernelGram,
+    threads: int,
+    watches: Sequence[Watch],
+) -> list[tuple[Solution, bool]]:
+    """(solution, finished) of every problem on its rows of the Gram matrix; problems are of one kind."""
+    results: list[tuple[Solution, bool]] = []
+    for first in range(0, len(problems), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        if watches[first].interrupted():
+            starts_here = [p.qp.start() if s is None else s for p, s in zip(problems[part], starts[part], strict=True)]
+            results += [(_unsolved(b), False) for b in starts_here]
+            continue
+        results += _solve_part(problems[part], rows[part], starts[part], gram, threads, watches[part])
+    return results
+
+
+def _solve_part(problems, rows, starts, gram, threads, watches) -> list[tuple[Solution, bool]]:
+    qps = [problem.qp for problem in problems]
+    sizes = [qp.n for qp in qps]
+    pointers = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    beta = np.concatenate([qp.start() if start is None else start for qp, start in zip(qps, starts, strict=True)])
+    budgets = np.array([np.inf if qp.budget is None else qp.budget for qp in qps])
+    operations, constants = gram.program.arrays()
+    batch = Batch(
+        pointers,
+        np.concatenate(rows).astype(np.int64),
+        gram.features(),
+        gram.rows.scalars,
+        operations,
+        constants,
+        gram.program.depth,
+        gram.diagonal,
+        np.concatenate([qp.linear for qp in qps]),
+        np.concatenate([qp.lower for qp in qps]),
+        np.concatenate([qp.upper for qp in qps]),
+        beta,
+        np.zeros(len(beta)),
+        qps[0].epsilon,
+        qps[0].balance,
+        budgets,
+        qps[0].budget_is_bound,
+        watches[0].tol,
+        FIRST_STEPS,
+        POLISHED,
+    )
+    steps, violations, entries = gram.backend.solve_many(batch, threads)
+    results = []
+    for number, (problem, watch) in enumerate(zip(problems, watches, strict=True)):
+        own = slice(pointers[number], pointers[number + 1])
+        b, f = beta[own].copy(), batch.f[own].copy()
+        status = watch.judge(problem, b, f, int(steps[number]), float(violations[number]))
+        solution = watch.solution(b, f, status or Status.STALLED, int(steps[number]), int(entries[number]))
+        results.append((solution, status is Status.OPTIMAL))
+    return results
+
+
+def _unsolved(beta: FloatArray) -> Solution:
+    return Solution(beta, np.zeros(len(beta)), Status.INTERRUPTED, 0, (), 0)
