@@ -98,6 +98,25 @@ class Backend(ABC):
     ) -> bool:
         """Newton steps on the free variables, in place; False if K is not definite there."""
 
+    @abstractmethod
+    def polish(
+        self,
+        K: Array,
+        linear: FloatArray,
+        beta: FloatArray,
+        box: Any,
+        epsilon: float,
+        balance: bool,
+        budget: float,
+        may_shrink: bool,
+        polished: float,
+        lazy: Any = None,
+    ) -> None:
+        """Newton steps and inner solver in turn, in place, until the violation is ``polished`` times the scores' size.
+
+        ``budget`` is inf where there is none. Never a worse point.
+        """
+
     def solve_many(self, batch: Batch, threads: int) -> tuple[IntArray, FloatArray, IntArray]:
         """Solve a batch of small problems in place: (steps, violation left, kernel values) of each.
 

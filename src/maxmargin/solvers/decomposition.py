@@ -110,20 +110,9 @@ class Decomposition:
         free = np.count_nonzero((beta > qp.lower) & (beta < qp.upper))
         if free**3 > 100 * max(n_iter, 10_000) * gram.n:  # the solves would cost more than the fit did
             return beta
-        best, best_violation = beta, np.inf
-        for _ in range(20):
-            candidate = self._newton(qp, K, best, max_solves=20)
-            if candidate is None:
-                return best
-            grad = scores(K, candidate) + qp.linear
-            target = POLISHED * max(1.0, float(np.abs(grad).max(initial=0.0)))
-            result = self._inner(qp, slice(None), K, grad, candidate, gram.diagonal, target, 50 + 5 * gram.n, lazy=lazy)
-            if not result.violation < best_violation:
-                break
-            best, best_violation = candidate, result.violation
-            if result.violation <= target:
-                break
-        return best
+        box, budget = Box(qp.lower, qp.upper, gram.diagonal), np.inf if qp.budget is None else qp.budget
+        self.backend.polish(K, qp.linear, beta, box, qp.epsilon, qp.balance, budget, qp.budget_is_bound, POLISHED, lazy)
+        return beta
 
     # -- large: working sets ---------------------------------------------------------------------------------
 

@@ -42,6 +42,10 @@ class NumbaBackend(Backend):
     def newton(self, K, linear, beta, box, epsilon, balance, spent, max_solves):
         return newton_steps.newton(K, linear, beta, box.lower, box.upper, epsilon, balance, spent, max_solves)
 
+    def polish(self, K, linear, beta, box, epsilon, balance, budget, may_shrink, polished, lazy=None):
+        lazy = all_filled(len(K)) if lazy is None else lazy
+        small.polish(K, lazy, linear, beta, *box, epsilon, balance, budget, may_shrink, polished)
+
     def solve_many(self, batch, threads):
         def strip(first):
             small.solve_many(*batch, first, threads, steps, violations, entries)

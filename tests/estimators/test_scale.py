@@ -1,0 +1,66 @@
+"""Larger problems: float32 tiles, goals below their precision, bounded memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from maxmargin import SVC, SVR
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(4000, 8))
+Y = (X[:, 0] * X[:, 1] + 0.3 * RNG.normal(size=4000) > 0).astype(int)
+
+
+def test_a_goal_below_the_precision_of_the_tiles_is_reached_all_the_same():
+    model = SVC(C=10, gap_tol=1e-8, certify="full").fit(X, Y)
+    assert model.fit_status_ == 0
+    assert model.certificate_.relative_gap <= 1e-8
+
+
+@pytest.mark.parametrize("certify", ["auto", "full"])
+def test_tolerance_is_met_in_float64_although_tiles_are_float32(certify):
+    model = SVC(C=10, certify=certify).fit(X, Y)
+    assert model.certificate_.holds
+    assert model.certificate_.kkt <= 1.2e-3
+    assert model.certificate_.method == ("bounded" if certify == "auto" else "recomputed")
+
+
+def test_the_bound_of_a_bounded_certificate_is_one():
+    for model, y in ((SVC(C=10), Y), (SVR(C=5), X[:, 0])):
+        bounded = model.set_params(certify="auto").fit(X, y).certificate_
+        full = model.set_params(certify="full").fit(X, y).certificate_
+        assert bounded.method == "bounded"
+        assert bounded.gap >= full.gap * (1 - 1e-9)
+        assert bounded.relative_gap <= full.relative_gap + 1e-4
+
+
+def test_prediction_takes_little_memory_however_many_rows():
+    model = SVC(C=10).fit(X, Y)
+    rows = np.random.default_rng(1).normal(size=(60_000, 8))
+    model.decision_function(rows[:100])
+    tracemalloc.start()
+    model.decision_function(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    table = rows.shape[0] * len(model.support_) * 8  # bytes of the kernel values of all rows
+    assert table > 3e8
+    assert peak < table / 10
+
+
+def test_small_caches_change_the_work_and_not_the_answer():
+    large, small = SVC(C=10, gap_tol=1e-7).fit(X, Y), SVC(C=10, gap_tol=1e-7, cache_size=1).fit(X, Y)
+    np.testing.assert_allclose(large.decision_function(X), small.decision_function(X), atol=1e-2)
+    assert abs(large.certificate_.primal - small.certificate_.primal) <= 1e-6 * large.certificate_.primal
+
+
+def test_float32_rows_are_not_copied_to_float64_whole():
+    wide = RNG.normal(size=(3000, 400)).astype(np.float32)
+    y = (wide[:, 0] > 0).astype(int)
+    SVC(max_iter=2000).fit(wide[:200], y[:200])
+    tracemalloc.start()
+    with pytest.warns(match="max_iter"):
+        SVC(max_iter=50, certify=False, cache_size=2).fit(wide, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * wide.nbytes + 16e6

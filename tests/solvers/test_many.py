@@ -1,0 +1,99 @@
+"""Many small problems in one compiled call: the same answers as one at a time."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+
+from maxmargin import SVC, NuSVC, OneClassSVM
+from maxmargin.backends import KernelGram, get_backend
+from maxmargin.estimators import _run
+from maxmargin.kernels import Gaussian, Laplacian
+from maxmargin.problems import NuSVRProblem, SVCProblem, SVRProblem
+from maxmargin.solvers import Decomposition, Status, Watch, can_solve_many, solve_many
+
+X, Y = load_digits(return_X_y=True)
+X, Y = X[:600] / 16.0, Y[:600]
+
+
+def problems():
+    rng = np.random.default_rng(0)
+    rows = [np.sort(rng.choice(len(X), size=n, replace=False)) for n in (5, 40, 120, 300)]
+    return rows, rng
+
+
+def solve(made, rows, threads=1, watch=None):
+    gram = KernelGram(get_backend(), Gaussian(0.05), X)
+    watches = [watch or Watch() for _ in made]
+    return gram, solve_many(made, rows, [None] * len(made), gram, threads, watches)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("balance", [True, False])
+@pytest.mark.parametrize("kind", ["svc", "svr", "nu-svr"])
+def test_a_batch_gives_what_one_at_a_time_gives(kind, balance, threads):
+    rows, rng = problems()
+    if kind == "svc":
+        made = [SVCProblem(np.where(Y[r] % 2, 1.0, -1.0), np.full(len(r), 3.0), balance) for r in rows]
+    elif kind == "svr":
+        made = [SVRProblem(rng.normal(size=len(r)), np.full(len(r), 3.0), 0.1, balance) for r in rows]
+    else:
+        made = [
+            NuSVRProblem(rng.normal(size=len(r)), np.full(len(r), 3.0), fit_intercept=balance, nu=0.4) for r in rows
+        ]
+    gram, results = solve(made, rows, threads)
+    for problem, own, (solution, finished) in zip(made, rows, results, strict=True):
+        alone = Decomposition(get_backend()).solve(problem, gram.take(own), None, Watch())
+        assert finished
+        assert solution.status is Status.OPTIMAL
+        assert problem.qp.infeasibility(solution.beta) <= 1e-9
+        np.testing.assert_allclose(solution.f, alone.f, atol=1e-6)
+        np.testing.assert_allclose(solution.f, gram.take(own).product(solution.beta), atol=1e-9)
+        assert 0 < solution.entries <= len(own) ** 2
+        assert len(solution.history) == 1
+
+
+def test_a_problem_that_needs_more_steps_is_handed_back_feasible(monkeypatch):
+    monkeypatch.setattr("maxmargin.solvers.many.FIRST_STEPS", 0)
+    rows, _ = problems()
+    made = [SVCProblem(np.where(Y[r] % 2, 1.0, -1.0), np.full(len(r), 3.0)) for r in rows[2:]]
+    _, results = solve(made, rows[2:])
+    for problem, (solution, finished) in zip(made, results, strict=True):
+        assert not finished
+        assert problem.qp.infeasibility(solution.beta) <= 1e-9
+    model = SVC(C=3.0).fit(X, Y)  # the estimator goes on from there, one pair at a time
+    assert model.fit_status_ == 0
+    assert model.certificate_.relative_gap <= 1e-8
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(C=10), SVC(kernel="linear"), NuSVC(nu=0.1), SVC(C=np.inf), SVC(fit_intercept=False)]
+)
+def test_a_machine_is_the_same_either_way(model, monkeypatch):
+    XI, YI = load_iris(return_X_y=True)
+    XI, YI = (XI[50:], YI[50:]) if model.get_params().get("C") != np.inf else (XI, YI)
+    XI = np.vstack([XI, XI[:5] + 0.5])
+    YI = np.append(YI, [7] * 5)  # one more class, so that there are pairs
+    together = model.fit(XI, YI)
+    scores = together.decision_function(XI)
+    monkeypatch.setattr(_run, "can_solve_many", lambda *args: False)
+    np.testing.assert_allclose(model.fit(XI, YI).decision_function(XI), scores, atol=1e-6)
+
+
+def test_a_batch_is_only_for_those_who_do_not_look():
+    gram = KernelGram(get_backend(), Gaussian(0.05), X)
+    solver = Decomposition(get_backend())
+    assert can_solve_many(solver, gram, [100], Watch())
+    assert not can_solve_many(solver, gram, [solver.whole_size + 1], Watch())
+    assert not can_solve_many(solver, KernelGram(get_backend(), Laplacian(0.1), X), [100], Watch())
+    assert not can_solve_many(solver, KernelGram(get_backend("numpy"), Gaussian(0.1), X), [100], Watch())
+    assert not can_solve_many(solver, KernelGram(get_backend(), Gaussian(0.1), X, cache_bytes=1000), [100], Watch())
+    for watch in (Watch(gap_tol=1e-3), Watch(max_iter=5), Watch(deadline=1.0), Watch(callback=lambda record: False)):
+        assert not can_solve_many(solver, gram, [100], watch)
+
+
+def test_ctrl_c_leaves_the_rest_unsolved():
+    rows, _ = problems()
+    made = [SVCProblem(np.where(Y[r] % 2, 1.0, -1.0), np.full(len(r), 3.0)) for r in rows]
+    _, results = solve(made, rows, watch=Watch(interrupted=lambda: True))
+    assert [finished for _, finished in results] == [False] * len(made)
+    assert OneClassSVM().fit(X).fit_status_ == 0  # a single task takes the other way
