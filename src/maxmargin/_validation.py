@@ -52,7 +52,13 @@ def resolve_gamma(gamma: str | float, X: RowData, weight: FloatArray) -> float:
     if gamma == "auto":
         return 1.0 / max(X.shape[1], 1)
     variance = weighted_variance(X, weight)
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    width = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    if not np.isfinite(width):
+        raise ValueError(
+            f"gamma='scale' is not finite: the variance of X is {variance:.3g}; "
+            "scale the features, for example with sklearn.preprocessing.StandardScaler"
+        )
+    return width
 
 
 def cache_bytes(cache_size: str | float) -> int:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from maxmargin._foreign import Delivered, delivered_tasks
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.kernels import Kernel, Precomputed, check_mercer
-from maxmargin.problems import FEASIBILITY_TOL, HardMarginProblem, Problem, relative
+from maxmargin.problems import FEASIBILITY_TOL, HardMarginProblem, Problem, SVCProblem, relative
 
 #: Kernels not known to be PSD are checked by an eigendecomposition up to this many rows.
 PSD_CHECK_ROWS = 1000
@@ -25,6 +25,8 @@ PSD_CHECK_ROWS = 1000
 BLOCK_VALUES = 2**21
 #: A dual point that misses its constraints by no more than this, relatively, is repaired (float32 models).
 REPAIRABLE = 1e-4
+#: A crude bound on the gap's error, this small beside the objective, is simply added to the gap.
+NEGLIGIBLE = 1e-9
 #: Multipliers this close to a bound, relatively, are on it when the KKT violation is measured.
 SNAP = 1e-6
 #: Rows drawn at random to measure the solver's error when not every score is recomputed (an eighth of a small
@@ -150,16 +152,13 @@ def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatA
     """Certificate of one task from its scores ``f`` (without intercept), which may be off by ``errors`` per row."""
     problem: Problem = task.problem
     judged = problem.judged(task.dual_coef, f, task.intercept)
-    terms, error = np.append(judged.terms, task.distance), 0.0
-    if errors is not None and errors.any():
-        error = float(errors.max())
-        # each term is convex in its score, so its largest value is at an end of the interval
-        shifted = [
-            problem.gap_terms(*problem.recovered(task.dual_coef, f + s * errors, task.intercept)) for s in (-1.0, 1.0)
-        ]
-        terms[:-1] = np.maximum(terms[:-1], np.maximum(*shifted))
-    gap = float(np.maximum(terms, 0.0).sum())
-    at_bounds = problem.qp.snapped(judged.beta, SNAP)  # publishing scales alpha, and float32 rounds it
+    error = 0.0 if errors is None else float(errors.max())
+    gap = float(np.maximum(judged.terms, 0.0).sum()) + task.distance
+    if error > 0:
+        gap = _raised(task, f, errors, gap)  # type: ignore[arg-type]  # there are errors
+    at_bounds = judged.beta
+    if judged.beta is not task.dual_coef or errors is None:  # publishing may scale alpha, and float32 round it
+        at_bounds = problem.qp.snapped(judged.beta, SNAP)
     violation = problem.qp.violation(at_bounds, judged.f + problem.qp.linear)
     kkt = violation / problem.unit(judged.beta, judged.f) + 2 * error
     feasible = problem.qp.infeasibility(judged.beta) <= FEASIBILITY_TOL
@@ -180,6 +179,76 @@ def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatA
         reason=reason,
         error_bound=error,
     )
+
+
+def judge_all(
+    tasks: Sequence[Delivered],
+    scores: Sequence[FloatArray],
+    definite: Definiteness,
+    errors: Sequence[FloatArray] | None = None,
+) -> list[Certificate]:
+    """:func:`judge` of every task; many soft-margin tasks (all pairs of classes) are judged in one sweep."""
+    soft = [task.problem for task in tasks if isinstance(task.problem, SVCProblem)]
+    if len(tasks) > 2 and len(soft) == len(tasks) and len({problem.fit_intercept for problem in soft}) == 1:
+        return _judge_pairs(tasks, soft, scores, definite, errors)
+    given = [None] * len(tasks) if errors is None else errors
+    return [judge(task, f, definite, e) for task, f, e in zip(tasks, scores, given, strict=True)]
+
+
+def _judge_pairs(
+    tasks: Sequence[Delivered],
+    problems: Sequence[SVCProblem],
+    scores: Sequence[FloatArray],
+    definite: Definiteness,
+    errors: Sequence[FloatArray] | None,
+) -> list[Certificate]:
+    """The formulas of :class:`SVCProblem` on all tasks laid end to end, summed task by task.
+
+    A task in which something is out of the ordinary goes to :func:`judge`, which says what.
+    """
+    sizes = [len(f) for f in scores]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    f, sign = np.concatenate(scores), np.concatenate([problem.sign for problem in problems])
+    C, alpha = np.concatenate([problem.C for problem in problems]), sign * np.concatenate([t.dual_coef for t in tasks])
+    error = np.zeros(len(f)) if errors is None else np.concatenate(errors)
+    short = 1.0 - sign * (f + np.repeat([task.intercept for task in tasks], sizes))
+    slack = np.maximum(0.0, short)
+    gap = np.add.reduceat((C - alpha) * slack + alpha * np.maximum(0.0, -short), starts)
+    quadratic, linear = np.add.reduceat(sign * alpha * f, starts) / 2, np.add.reduceat(alpha, starts)
+    primal, dual = quadratic + np.add.reduceat(C * slack, starts), linear - quadratic
+    most = 2 * np.add.reduceat(error * C, starts)
+    # slopes of the dual in beta = sign * alpha: up where alpha may grow (sign > 0) or shrink (sign < 0)
+    may_rise = np.where(sign > 0, alpha < C, alpha > 0)
+    may_fall = np.where(sign > 0, alpha > 0, alpha < C)
+    up = np.minimum.reduceat(np.where(may_rise, f - sign, np.inf), starts)
+    down = np.maximum.reduceat(np.where(may_fall, f - sign, -np.inf), starts)
+    width = down - up if problems[0].fit_intercept else np.maximum(-up, down)
+    kkt = np.maximum(width, 0.0) + 2 * np.maximum.reduceat(error, starts)
+    outside = np.maximum.reduceat(((alpha < 0) | (alpha > C)).astype(float), starts) > 0
+    if problems[0].fit_intercept:
+        outside |= np.abs(np.add.reduceat(sign * alpha, starts)) > FEASIBILITY_TOL * np.maximum(linear, 1e-300)
+    ordinary = ~outside & np.isfinite(primal) & np.isfinite(dual) & definite.psd
+    ordinary &= most <= NEGLIGIBLE * np.abs(dual)
+    method = "recomputed" if errors is None else "bounded"
+    return [
+        Certificate(
+            float(primal[t]), float(dual[t]), float(gap[t] + most[t]),
+            relative(float(gap[t] + most[t]), float(primal[t]), float(dual[t])), float(kkt[t]), True, True, method,
+            error_bound=float(error[starts[t] : starts[t] + sizes[t]].max()),
+        )
+        if ordinary[t]
+        else judge(tasks[t], scores[t], definite, None if errors is None else errors[t])
+        for t in range(len(tasks))
+    ]  # fmt: skip
+
+
+def _raised(task: Delivered, f: FloatArray, errors: FloatArray, gap: float) -> float:
+    """The largest gap that scores within ``errors`` of ``f`` can have."""
+    problem = task.problem
+    # each term is convex in its score, so its largest value is at an end of the interval
+    ends = [problem.gap_terms(*problem.recovered(task.dual_coef, f + s * errors, task.intercept)) for s in (-1.0, 1.0)]
+    here = problem.gap_terms(*problem.recovered(task.dual_coef, f, task.intercept))
+    return float(np.maximum(np.maximum(*ends), here).clip(min=0.0).sum()) + task.distance
 
 
 def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
@@ -250,13 +319,17 @@ def bounded_scores(
         qp = task.problem.qp
         beta = task.problem.recovered(task.dual_coef, f, task.intercept)[0]
         samples.append(np.argsort(order[task.rows])[: max(SAMPLE_LEAST, min(SAMPLE, qp.n // 8))])
-        exact.append(np.union1d(np.flatnonzero((beta > qp.lower) & (beta < qp.upper) & (beta != 0)), samples[-1]))
+        chosen = (beta > qp.lower) & (beta < qp.upper) & (beta != 0)
+        chosen[samples[-1]] = True
+        exact.append(np.flatnonzero(chosen))
     wanted = [task.rows[own] for task, own in zip(tasks, exact, strict=True)]
     results = []
     for values, f, own, sample in zip(_shared_scores(kernel, X, tasks, wanted), known, exact, samples, strict=True):
-        seen = float(np.abs(values - f[own])[np.isin(own, sample)].max(initial=0.0))
-        scores, errors = f.copy(), np.full(len(f), SAFETY * seen)
-        scores[own], errors[own] = values, 0.0
+        scores = f.copy()
+        scores[own] = values
+        seen = float(np.abs(scores[sample] - f[sample]).max(initial=0.0))
+        errors = np.full(len(f), SAFETY * seen)
+        errors[own] = 0.0
         results.append((scores, errors))
     return results
 

@@ -147,6 +147,19 @@ def _() -> None:
         ties.set_params(decision_function_shape="ovo").predict(new)
 
 
+@shows("With `probability=True`, `predict` is the arg-max of `predict_proba`")
+def _() -> None:
+    rng = np.random.default_rng(0)
+    rows, label = rng.normal(size=(40, 2)), np.arange(40) % 2
+    with pytest.warns(FutureWarning, match="probability"):
+        theirs = sklearn.svm.SVC(gamma=1.0, probability=True, random_state=0).fit(rows, label)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours = SVC(gamma=1.0, probability=True, random_state=0).fit(rows, label)
+    assert (theirs.predict(rows) != theirs.predict_proba(rows).argmax(axis=1)).any()
+    np.testing.assert_array_equal(ours.predict(rows), ours.predict_proba(rows).argmax(axis=1))
+
+
 @shows("A score of exactly 0 is the first class")
 def _() -> None:
     rows, middle = [[-1.0], [1.0]], [[0.0]]
@@ -282,13 +295,6 @@ def _() -> None:
     theirs, ours = (library.SVC().fit(X.astype(np.float32), Y) for library in (sklearn.svm, maxmargin))
     assert (theirs.support_vectors_.dtype, ours.support_vectors_.dtype) == (np.float64, np.float32)
     assert theirs.dual_coef_.dtype == ours.dual_coef_.dtype == np.float64
-
-
-@shows("Sparse attributes are sparse arrays")
-def _() -> None:
-    for library, kind in ((sklearn.svm, sp.csr_matrix), (maxmargin, sp.csr_array)):
-        model = library.SVC(kernel="linear").fit(sp.csr_matrix(X), Y)
-        assert type(model.dual_coef_) is type(model.coef_) is kind
 
 
 @shows("A failed fit leaves no trace")

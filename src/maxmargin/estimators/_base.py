@@ -230,7 +230,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         else:
             X = data.X
             self.support_vectors_ = [X[i] for i in support] if isinstance(X, list) else X[support]
-        self.dual_coef_ = sp.csr_array(dual_coef) if sp.issparse(data.X) else dual_coef
+        sparse_type = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
+        self.dual_coef_: Any = sparse_type(dual_coef) if sp.issparse(data.X) else dual_coef
 
     # -- prediction -------------------------------------------------------------------------------------------
 

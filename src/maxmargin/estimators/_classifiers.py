@@ -134,7 +134,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine):
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        if self._wants_probability:
+        if self._wants_probability and hasattr(self, "probA_"):
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         scores = self._pair_scores(X)
         if len(self.classes_) == 2:
@@ -145,7 +145,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine):
         label = np.repeat(np.arange(len(self.classes_)), self.n_support_)
         coef = OneVsOne(len(self.classes_)).per_pair(_dense(self.dual_coef_), label)
         weights = coef.T @ self.support_vectors_
-        return sp.csr_array(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)
+        return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)
 
 
 @documented

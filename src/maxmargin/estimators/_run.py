@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 import warnings
 from contextlib import nullcontext
@@ -21,7 +22,7 @@ from maxmargin.certificates import (
     Certificate,
     bounded_scores,
     definiteness,
-    judge,
+    judge_all,
     must_recompute,
     recomputed_scores,
 )
@@ -149,10 +150,10 @@ def certify_outcomes(
     with single_threaded_blas() if cheap or not full else nullcontext():  # small products: a second thread only waits
         if full:
             scores = recomputed_scores(kernel, X, tasks)
-            return [judge(task, f, definite) for task, f in zip(tasks, scores, strict=True)]
+            return judge_all(tasks, scores, definite)
         known = [outcome.solution.f * _published_scale(outcome) for outcome in outcomes]
         bounded = bounded_scores(kernel, X, tasks, known, seed)
-    return [judge(task, f, definite, errors) for task, (f, errors) in zip(tasks, bounded, strict=True)]
+    return judge_all(tasks, [f for f, _ in bounded], definite, [errors for _, errors in bounded])
 
 
 def history(outcomes: list[Outcome]) -> np.ndarray:
@@ -202,5 +203,13 @@ def _warn_unless_reached(outcomes: list[Outcome]) -> None:
     warnings.warn(
         f"Solver terminated early{where}: {missed[worst].status.value}. Relative gap reached: {gaps[worst]:.2e}.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=_levels_to_caller(),
     )
+
+
+def _levels_to_caller() -> int:
+    """How many frames up the user's own code is: that is the line a warning should name."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("maxmargin", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -141,9 +141,11 @@ class DualQP:
         """Largest relative violation of the box and the sums (0 for a feasible point)."""
         if not np.isfinite(beta).all():
             return np.inf
-        size = np.maximum(np.maximum(self.upper, -self.lower), np.finfo(float).tiny)
-        outside = np.maximum(self.lower - beta, beta - self.upper)
-        worst = float(np.max(np.where(outside > 0, outside / size, 0.0), initial=0.0))
+        worst = 0.0
+        if (beta < self.lower).any() or (beta > self.upper).any():
+            size = np.maximum(np.maximum(self.upper, -self.lower), np.finfo(float).tiny)
+            outside = np.maximum(self.lower - beta, beta - self.upper)
+            worst = float(np.max(np.where(outside > 0, outside / size, 0.0)))
         mass = float(np.abs(beta).sum())
         if self.balance and max(mass, abs(self.total)) > 0:
             worst = max(worst, abs(float(beta.sum()) - self.total) / max(mass, abs(self.total)))
