@@ -101,9 +101,14 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def _problems(self, data: Training, kernel: Kernel) -> list[tuple[IntArray, Problem]]:
         """(rows of X, problem) of every task; may raise on targets that make no sense."""
 
-    @abstractmethod
     def _publish(self, data: Training, outcomes: list[Outcome]) -> None:
-        """Set the fitted attributes that scikit-learn's machine has."""
+        """Set the fitted attributes that scikit-learn's machine has; here those of a machine with one task."""
+        (outcome,) = outcomes
+        used = np.flatnonzero(outcome.delivered.dual_coef)
+        self.n_support_: Any = np.array([len(used)], dtype=np.int32)
+        self.intercept_: Any = np.array([outcome.delivered.intercept])
+        self.n_iter_: Any = outcome.solution.n_iter
+        self._publish_support(data, data.kept[used], outcome.delivered.dual_coef[None, used])
 
     def _validate_targets(self, y: Any) -> Any:
         """Targets as the machine wants them."""

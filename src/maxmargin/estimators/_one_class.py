@@ -43,13 +43,8 @@ class OutlierMachine(OutlierMixin, KernelMachine):
         return False
 
     def _publish(self, data, outcomes):
-        (outcome,) = outcomes
-        used = np.flatnonzero(outcome.delivered.dual_coef)
-        self.n_support_ = np.array([len(used)], dtype=np.int32)
-        self.intercept_ = np.array([outcome.delivered.intercept])
+        super()._publish(data, outcomes)
         self.offset_ = -self.intercept_
-        self.n_iter_ = outcome.solution.n_iter
-        self._publish_support(data, data.kept[used], outcome.delivered.dual_coef[None, used])
 
     def decision_function(self, X):
         """Positive inside, negative outside, 0 on the boundary."""

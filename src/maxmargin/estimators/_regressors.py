@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -23,14 +22,6 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "fit_intercept": ["boolean"],
     }
-
-    def _publish(self, data, outcomes):
-        (outcome,) = outcomes
-        used = np.flatnonzero(outcome.delivered.dual_coef)
-        self.n_support_ = np.array([len(used)], dtype=np.int32)
-        self.intercept_ = np.array([outcome.delivered.intercept])
-        self.n_iter_ = outcome.solution.n_iter
-        self._publish_support(data, data.kept[used], outcome.delivered.dual_coef[None, used])
 
     def predict(self, X):
         """Predicted target of every row."""
