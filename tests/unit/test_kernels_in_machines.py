@@ -108,3 +108,24 @@ def test_a_kernel_with_a_zero_diagonal_trains():
     model, same = (SVC(kernel="precomputed").fit(G, Y) for G in (K, twice))
     assert model.score(K, Y) == same.score(twice, Y)
     assert model.certificate_.kkt <= 1.1e-3
+
+
+@pytest.mark.parametrize("container", [list, np.array, lambda rows: np.array(rows, dtype=object)])
+def test_rows_of_text_may_come_in_any_container(container):
+    words = ["aa", "ab", "ba", "bb"] * 3
+    labels = [word.count("a") for word in words]
+
+    def common(P, Q):
+        return np.array([[sum(p.count(c) * q.count(c) for c in "ab") for q in Q] for p in P], dtype=float)
+
+    model = SVC(kernel=common, C=10).fit(container(words), labels)
+    assert model.score(container(words), labels) == 1.0
+
+
+def test_a_table_of_numbers_stays_one_under_a_callable_kernel():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    model = SVC(kernel=pairwise.linear_kernel).fit(frame, Y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    expected = SVC(kernel="linear").fit(X, Y).decision_function(X)
+    np.testing.assert_allclose(model.decision_function(frame), expected, atol=1e-6)

@@ -168,7 +168,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def _validate(self, X, y, sample_weight) -> Training:
         if sp.issparse(X) and self._precomputed:
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense square array.")
-        if takes_any_rows(self.kernel) and not hasattr(X, "dtype"):
+        if takes_any_rows(self.kernel) and _not_numbers(X):
             X = list(X)
             n = len(X)
             self.__dict__.pop("n_features_in_", None)
@@ -263,7 +263,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         return backend.prepare(program, self.support_vectors_)
 
     def _validate_for_predict(self, X) -> RowData:
-        if takes_any_rows(self.kernel) and not hasattr(X, "dtype"):
+        if takes_any_rows(self.kernel) and _not_numbers(X):
             return list(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
         if self._precomputed and X.shape[1] != self.shape_fit_[0]:
@@ -292,6 +292,11 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.pairwise = self._precomputed
         tags.input_tags.sparse = not self._precomputed
         return tags
+
+
+def _not_numbers(X: Any) -> bool:
+    """Whether X is a sequence of anything (strings, sets), to be handed to a user's kernel function as it is."""
+    return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in "OUS"
 
 
 def _check_target(estimator: Any, y: Any, n: int) -> Any:
