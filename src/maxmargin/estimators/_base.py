@@ -296,7 +296,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 
 def _not_numbers(X: Any) -> bool:
     """Whether X is a sequence of anything (strings, sets), to be handed to a user's kernel function as it is."""
-    return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in "OUS"
+    return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S")
 
 
 def _check_target(estimator: Any, y: Any, n: int) -> Any:
