@@ -120,7 +120,7 @@ def certify_tasks(
 ) -> list[Certificate]:
     """One certificate per binary task (pair of classes), in the order of ``intercept_``."""
     kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, C)
-    definite = definiteness(kernel, X, np.unique(np.concatenate([task.rows for task in tasks])))
+    definite = definiteness(kernel, X, union([task.rows for task in tasks]))
     scores = recomputed_scores(kernel, X, tasks)
     return [judge(repaired(kernel, X, task, f), f, definite) for task, f in zip(tasks, scores, strict=True)]
 
@@ -275,14 +275,24 @@ def _shared_scores(
     kernel: Kernel, X: RowData, tasks: Sequence[Delivered], wanted: Sequence[IntArray]
 ) -> list[FloatArray]:
     """Scores of every task on the rows wanted of it, from one table of kernel values."""
-    rows = np.unique(np.concatenate(wanted))
-    support = np.unique(np.concatenate([task.rows[task.dual_coef != 0] for task in tasks]))
+    rows, support = union(wanted), union([task.rows[task.dual_coef != 0] for task in tasks])
+    place = np.zeros(1 + max(int(task.rows.max()) for task in tasks), dtype=np.intp)  # row -> line of a table
+    place[support] = np.arange(len(support))
     coef = np.zeros((len(support), len(tasks)))
     for number, task in enumerate(tasks):
         own = task.dual_coef != 0
-        coef[np.searchsorted(support, task.rows[own]), number] = task.dual_coef[own]
+        coef[place[task.rows[own]], number] = task.dual_coef[own]
     scores = scores_at(kernel, X, rows, support, coef)
-    return [scores[np.searchsorted(rows, own), number] for number, own in enumerate(wanted)]
+    place[rows] = np.arange(len(rows))
+    return [scores[place[own], number] for number, own in enumerate(wanted)]
+
+
+def union(parts: Sequence[IntArray]) -> IntArray:
+    """Row numbers that occur in any of the parts, in order."""
+    everything = np.concatenate(parts)
+    present = np.zeros(1 + int(everything.max(initial=-1)), dtype=bool)
+    present[everything] = True
+    return np.flatnonzero(present)
 
 
 def scores_at(kernel: Kernel, X: RowData, rows: IntArray, support: IntArray, coef: FloatArray) -> FloatArray:

@@ -49,7 +49,8 @@ def test_a_batch_gives_what_one_at_a_time_gives(kind, balance, threads):
         np.testing.assert_allclose(solution.f, alone.f, atol=1e-6)
         np.testing.assert_allclose(solution.f, gram.take(own).product(solution.beta), atol=1e-9)
         assert 0 < solution.entries <= len(own) ** 2
-        assert len(solution.history) == 1
+        assert solution.history == ()
+        assert solution.seconds > 0
 
 
 def test_a_problem_that_needs_more_steps_is_handed_back_feasible(monkeypatch):

@@ -150,7 +150,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         certificates = certify_outcomes(self.certify, kernel, data.X, outcomes, seed)
         self._forget()
         self.kernel_ = kernel
-        self.history_ = history(outcomes)
+        self.history_ = history(outcomes, certificates)
         if certificates is not None:
             self.certificates_, self.certificate_ = certificates, worst(certificates)
         self.fit_status_ = int(any(not outcome.solution.status.reached for outcome in outcomes))

@@ -25,13 +25,14 @@ from maxmargin.certificates import (
     judge_all,
     must_recompute,
     recomputed_scores,
+    union,
 )
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel
 from maxmargin.problems import HardMarginProblem, Problem, relative
-from maxmargin.solvers import Solution, Status, Watch, can_solve_many, make_solver, solve_many
+from maxmargin.solvers import Record, Solution, Status, Watch, can_solve_many, make_solver, solve_many
 
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
@@ -141,8 +142,8 @@ def certify_outcomes(
     if mode is False:
         return None
     tasks = [outcome.delivered for outcome in outcomes]
-    rows = np.unique(np.concatenate([task.rows for task in tasks]))
-    support = np.unique(np.concatenate([task.rows[task.dual_coef != 0] for task in tasks]))
+    rows = union([task.rows for task in tasks])
+    support = union([task.rows[task.dual_coef != 0] for task in tasks])
     entries = sum(outcome.solution.entries for outcome in outcomes)
     cheap = len(rows) * len(support) <= max(CHEAP_VALUES, CHEAP_SHARE * entries)
     definite = definiteness(kernel, X, rows)
@@ -156,11 +157,26 @@ def certify_outcomes(
     return judge_all(tasks, [f for f, _ in bounded], definite, [errors for _, errors in bounded])
 
 
-def history(outcomes: list[Outcome]) -> np.ndarray:
-    """All rounds of all tasks as one structured array."""
+def history(outcomes: list[Outcome], certificates: list[Certificate] | None) -> np.ndarray:
+    """All rounds of all tasks as one structured array; a task solved in one go has one line, its final values."""
     kinds = [("task", int), ("iteration", int), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
-    lines = [(number, *record) for number, outcome in enumerate(outcomes) for record in outcome.solution.history]
+    lines = []
+    for number, outcome in enumerate(outcomes):
+        solution = outcome.solution
+        records = solution.history or (_last_record(outcome, certificates[number] if certificates else None),)
+        lines += [(number, *record) for record in records]
     return np.array(lines, dtype=kinds)
+
+
+def _last_record(outcome: Outcome, certificate: Certificate | None) -> Record:
+    """The values a task ended with: the certificate's, or worked out here if none was asked for."""
+    solution, problem = outcome.solution, outcome.delivered.problem
+    if certificate is not None:
+        values = (certificate.primal, certificate.dual, certificate.gap)
+    else:
+        beta, f, offsets = solution.beta, solution.f, problem.offsets(solution.beta, solution.f)
+        values = (problem.primal(beta, f, offsets), problem.dual(beta, f), problem.gap(beta, f, offsets))
+    return Record(solution.n_iter, solution.seconds, *values)
 
 
 def _worth_threads(tasks: list[Task]) -> bool:

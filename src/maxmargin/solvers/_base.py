@@ -60,6 +60,7 @@ class Solution:
     n_iter: int
     history: tuple[Record, ...]
     entries: int  # kernel values computed: the work done, for guards that must not look at a clock
+    seconds: float = 0.0  # since the task began
 
 
 class Gram(Protocol):
@@ -156,4 +157,5 @@ class Watch:
         return at_most if self.max_iter < 0 else max(0, min(at_most, self.max_iter - n_iter))
 
     def solution(self, beta: FloatArray, f: FloatArray, status: Status, n_iter: int, entries: int) -> Solution:
-        return Solution(np.ascontiguousarray(beta), f, status, n_iter, tuple(self.history), entries)
+        seconds = time.perf_counter() - self.began
+        return Solution(np.ascontiguousarray(beta), f, status, n_iter, tuple(self.history), entries, seconds)

@@ -2,7 +2,8 @@
 
 All-vs-all training makes tens or hundreds of problems that take a fraction of a millisecond each; what Python does
 between two of them would cost more than they do. A problem that is not finished within its steps (a hard one) is
-returned as not solved, and :class:`~maxmargin.solvers.Decomposition` goes on from the point reached.
+returned as not solved, and :class:`~maxmargin.solvers.Decomposition` goes on from the point reached. There are no
+rounds to record: the history of a problem solved here is empty.
 """
 
 from __future__ import annotations
@@ -82,9 +83,9 @@ def _solve_part(problems, rows, starts, gram, threads, watches) -> list[tuple[So
     for number, (problem, watch) in enumerate(zip(problems, watches, strict=True)):
         own = slice(pointers[number], pointers[number + 1])
         b, f = beta[own].copy(), batch.f[own].copy()
-        status = watch.judge(problem, b, f, int(steps[number]), float(violations[number]))
-        solution = watch.solution(b, f, status or Status.STALLED, int(steps[number]), int(entries[number]))
-        results.append((solution, status is Status.OPTIMAL))
+        finished = bool(violations[number] <= watch.tol * problem.unit(b, f))
+        status = Status.OPTIMAL if finished else Status.STALLED
+        results.append((watch.solution(b, f, status, int(steps[number]), int(entries[number])), finished))
     return results
 
 
