@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
-from maxmargin.backends._box import Batch
+from maxmargin.backends._box import Batch, BlockOptions
 from maxmargin.backends._rows import Csr, Lookup, Rows, _slice, prepare
 from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Kernel, Program
@@ -98,7 +98,6 @@ class Backend(ABC):
     ) -> bool:
         """Newton steps on the free variables, in place; False if K is not definite there."""
 
-    @abstractmethod
     def polish(
         self,
         K: Array,
@@ -116,6 +115,29 @@ class Backend(ABC):
 
         ``budget`` is inf where there is none. Never a worse point.
         """
+        best, two_sided = np.inf, budget < np.inf
+        inner = self.pair_block if balance else self.free_block
+        for _ in range(20):
+            left = budget - np.abs(beta).sum()
+            slack = left if not two_sided or (may_shrink and left > 1e-12 * budget) else 0.0
+            candidate = beta.copy()
+            if not self.newton(K, linear, candidate, box, epsilon, balance, two_sided and slack == 0, 20):
+                return
+            if two_sided and slack > 0:
+                slack = budget - np.abs(candidate).sum()
+                if slack < 0:
+                    return
+            support = np.flatnonzero(candidate)  # the lines of K that are sure to be filled
+            grad = candidate[support] @ K[support] + linear
+            target = polished * max(1.0, float(np.abs(grad).max(initial=0.0)))
+            options = BlockOptions(epsilon, two_sided, may_shrink, slack, target, 50 + 5 * len(beta))
+            violation = inner(K, grad, candidate, box, options, lazy).violation
+            if not violation < best:
+                return
+            best = violation
+            beta[:] = candidate
+            if violation <= target:
+                return
 
     def solve_many(self, batch: Batch, threads: int) -> tuple[IntArray, FloatArray, IntArray]:
         """Solve a batch of small problems in place: (steps, violation left, kernel values) of each.

@@ -49,7 +49,10 @@ def all_filled(n: int) -> LazyRows:
 
 
 class Batch(NamedTuple):
-    """Many small problems on rows of one matrix, laid end to end; task t is positions pointers[t]..pointers[t + 1]."""
+    """Many small problems on rows of one matrix, laid end to end; task t is positions pointers[t]..pointers[t + 1].
+
+    All of them have an intercept.
+    """
 
     pointers: IntArray
     rows: IntArray  # of each position
@@ -65,7 +68,6 @@ class Batch(NamedTuple):
     beta: FloatArray  # a feasible start; the solution afterwards
     f: FloatArray
     epsilon: float
-    balance: bool
     budgets: FloatArray  # of each task; inf where there is none
     may_shrink: bool
     tol: float

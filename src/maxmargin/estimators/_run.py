@@ -91,12 +91,9 @@ class _Run:
 
     def all(self) -> list[Outcome]:
         """Small tasks in one go, then what is left, side by side where that pays."""
-        sizes = [len(task.rows) for task in self.tasks]
-        if (
-            len(self.tasks) > 1
-            and self.reporter is None
-            and can_solve_many(self.solver, self.gram, sizes, self.watch())
-        ):
+        problems = [task.problem for task in self.tasks]
+        alone = len(problems) == 1 or self.reporter is not None
+        if not alone and can_solve_many(self.solver, self.gram, problems, self.watch()):
             self._batch()
         left = [number for number, outcome in enumerate(self.outcomes) if outcome is None]
         shares = [left[k :: self.at_once] for k in range(self.at_once)]

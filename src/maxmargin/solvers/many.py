@@ -22,11 +22,13 @@ from maxmargin.solvers.decomposition import FIRST_STEPS, POLISHED, Decomposition
 AT_ONCE = 64
 
 
-def can_solve_many(solver: object, gram: KernelGram, sizes: Sequence[int], watch: Watch) -> bool:
-    """Whether a batch is possible: compiled row filling, small problems, and nobody who wants to see every round."""
+def can_solve_many(solver: object, gram: KernelGram, problems: Sequence[Problem], watch: Watch) -> bool:
+    """Whether a batch is possible: compiled row filling, small problems with an intercept, nobody who watches."""
     simple = watch.callback is None and watch.gap_tol is None and watch.max_iter < 0 and np.isinf(watch.deadline)
     fits = isinstance(solver, Decomposition) and gram.fills_rows and gram.dtype == np.float64
-    return simple and fits and all(n <= solver.whole_size and 8 * n * n <= gram.cache_bytes for n in sizes)  # type: ignore[attr-defined]
+    most = solver.whole_size if isinstance(solver, Decomposition) else 0
+    small = all(p.qp.balance and p.qp.n <= most and 8 * p.qp.n**2 <= gram.cache_bytes for p in problems)
+    return simple and fits and small
 
 
 def solve_many(
@@ -71,7 +73,6 @@ def _solve_part(problems, rows, starts, gram, threads, watches) -> list[tuple[So
         beta,
         np.zeros(len(beta)),
         qps[0].epsilon,
-        qps[0].balance,
         budgets,
         qps[0].budget_is_bound,
         watches[0].tol,

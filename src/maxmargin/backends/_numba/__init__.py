@@ -43,8 +43,11 @@ class NumbaBackend(Backend):
         return newton_steps.newton(K, linear, beta, box.lower, box.upper, epsilon, balance, spent, max_solves)
 
     def polish(self, K, linear, beta, box, epsilon, balance, budget, may_shrink, polished, lazy=None):
+        if not balance:  # rare: not worth compiling a second time
+            super().polish(K, linear, beta, box, epsilon, balance, budget, may_shrink, polished, lazy)
+            return
         lazy = all_filled(len(K)) if lazy is None else lazy
-        small.polish(K, lazy, linear, beta, *box, epsilon, balance, budget, may_shrink, polished)
+        small.polish(K, lazy, linear, beta, *box, epsilon, budget, may_shrink, polished)
 
     def solve_many(self, batch, threads):
         def strip(first):

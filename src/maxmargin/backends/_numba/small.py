@@ -1,7 +1,7 @@
 """Small problems solved from start to finish in compiled code, one after the other: no Python between them.
 
 A small problem is one working set: lines of K are filled on demand, pairwise steps reach the tolerance, Newton steps
-polish the result to rounding.
+polish the result to rounding. Problems without an intercept, which keep no sum, are left to Python's loop.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import numpy as np
 
 from maxmargin.backends._box import LazyRows
 from maxmargin.backends._numba._jit import jit
-from maxmargin.backends._numba.coordinate import free_block
 from maxmargin.backends._numba.newton import newton
 from maxmargin.backends._numba.program import fill_row
 from maxmargin.backends._numba.smo import pair_block
@@ -27,15 +26,7 @@ def scores(K, beta, f):
 
 
 @jit
-def steps_of(balance, K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, most):
-    """Pairwise steps, or single ones where no sum is kept."""
-    if balance:
-        return pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, most)
-    return free_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, most)
-
-
-@jit
-def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, balance, budget, may_shrink, polished):
+def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, budget, may_shrink, polished):
     """Newton and pairwise steps in turn until the violation is at rounding, in place; never a worse point.
 
     ``budget`` is inf where there is none.
@@ -46,7 +37,7 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, balance, budg
         candidate = beta.copy()
         left = budget - np.abs(beta).sum() if two_sided else np.inf
         slack = left if left > 1e-12 * budget and may_shrink else (0.0 if two_sided else np.inf)
-        if not newton(K, linear, candidate, lower, upper, epsilon, balance, two_sided and slack == 0, 20):
+        if not newton(K, linear, candidate, lower, upper, epsilon, True, two_sided and slack == 0, 20):
             return
         if two_sided and slack > 0:
             slack = budget - np.abs(candidate).sum()
@@ -55,10 +46,10 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, balance, budg
         scores(K, candidate, f)
         grad = f + linear
         target = polished * max(1.0, np.abs(grad).max())
-        _, violation, _ = steps_of(
-            balance, K, lazy, grad, candidate, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack,
-            target, 50 + 5 * beta.size,
-        )  # fmt: skip
+        most = 50 + 5 * beta.size
+        _, violation, _ = pair_block(
+            K, lazy, grad, candidate, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, target, most
+        )
         if not violation < best:
             return
         best = violation
@@ -70,7 +61,7 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, balance, budg
 @jit
 def solve_many(
     pointers, rows, features, scalars, operations, constants, depth, all_diagonal, linear, lower, upper, beta, f,
-    epsilon, balance, budgets, may_shrink, tol, steps_per_row, polished, first, stride, steps, violations, entries,
+    epsilon, budgets, may_shrink, tol, steps_per_row, polished, first, stride, steps, violations, entries,
 ):  # fmt: skip
     """Tasks first, first + stride, ... of a batch; task t holds the positions pointers[t] to pointers[t + 1].
 
@@ -96,12 +87,12 @@ def solve_many(
         slack = budgets[t] - np.abs(b).sum() if two_sided and may_shrink else (0.0 if two_sided else np.inf)
         scores(K, b, f[begin:end])
         grad = f[begin:end] + p
-        steps[t], violations[t], _ = steps_of(
-            balance, K, lazy, grad, b, low, high, diagonal, epsilon, two_sided, may_shrink, slack, tol,
-            steps_per_row * (n + 50),
-        )  # fmt: skip
+        most = steps_per_row * (n + 50)
+        steps[t], violations[t], _ = pair_block(
+            K, lazy, grad, b, low, high, diagonal, epsilon, two_sided, may_shrink, slack, tol, most
+        )
         if violations[t] <= tol:
-            polish(K, lazy, p, b, low, high, diagonal, epsilon, balance, budgets[t], may_shrink, polished)
+            polish(K, lazy, p, b, low, high, diagonal, epsilon, budgets[t], may_shrink, polished)
         scores(K, b, f[begin:end])
         entries[t] = lazy.filled.sum() * n
 

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from maxmargin.backends._base import Backend, BlockResult
-from maxmargin.backends._box import BlockOptions
 from maxmargin.backends._numpy import blocks
 from maxmargin.backends._numpy import newton as newton_steps
 from maxmargin.kernels._program import Op
@@ -54,30 +53,6 @@ class NumpyBackend(Backend):
 
     def newton(self, K, linear, beta, box, epsilon, balance, spent, max_solves):
         return newton_steps.newton(K, linear, beta, box.lower, box.upper, epsilon, balance, spent, max_solves)
-
-    def polish(self, K, linear, beta, box, epsilon, balance, budget, may_shrink, polished, lazy=None):
-        best, two_sided = np.inf, budget < np.inf
-        inner = self.pair_block if balance else self.free_block
-        for _ in range(20):
-            left = budget - np.abs(beta).sum()
-            slack = left if not two_sided or (may_shrink and left > 1e-12 * budget) else 0.0
-            candidate = beta.copy()
-            if not self.newton(K, linear, candidate, box, epsilon, balance, two_sided and slack == 0, 20):
-                return
-            if two_sided and slack > 0:
-                slack = budget - np.abs(candidate).sum()
-                if slack < 0:
-                    return
-            grad = K @ candidate + linear
-            target = polished * max(1.0, float(np.abs(grad).max(initial=0.0)))
-            options = BlockOptions(epsilon, two_sided, may_shrink, slack, target, 50 + 5 * len(beta))
-            violation = inner(K, grad, candidate, box, options).violation
-            if not violation < best:
-                return
-            best = violation
-            beta[:] = candidate
-            if violation <= target:
-                return
 
 
 def _elementwise(op: int, v: np.ndarray, a: float, b: float) -> np.ndarray:
