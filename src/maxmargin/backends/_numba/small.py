@@ -26,6 +26,15 @@ def scores(K, beta, f):
 
 
 @jit
+def absolute_sum(values):
+    """sum |values|."""
+    total = 0.0
+    for k in range(values.size):
+        total += abs(values[k])
+    return total
+
+
+@jit
 def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, budget, may_shrink, polished):
     """Newton and pairwise steps in turn until the violation is at rounding, in place; never a worse point.
 
@@ -35,20 +44,23 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, budget, may_s
     two_sided = budget < np.inf
     for _ in range(20):
         candidate = beta.copy()
-        left = budget - np.abs(beta).sum() if two_sided else np.inf
+        left = budget - absolute_sum(beta) if two_sided else np.inf
         slack = left if left > 1e-12 * budget and may_shrink else (0.0 if two_sided else np.inf)
         if not newton(K, linear, candidate, lower, upper, epsilon, True, two_sided and slack == 0, 20):
             return
         if two_sided and slack > 0:
-            slack = budget - np.abs(candidate).sum()
+            slack = budget - absolute_sum(candidate)
             if slack < 0:
                 return
         scores(K, candidate, f)
-        grad = f + linear
-        target = polished * max(1.0, np.abs(grad).max())
+        target = 1.0
+        for k in range(f.size):
+            f[k] += linear[k]
+            target = max(target, abs(f[k]))
+        target *= polished
         most = 50 + 5 * beta.size
         _, violation, _ = pair_block(
-            K, lazy, grad, candidate, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, target, most
+            K, lazy, f, candidate, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, target, most
         )
         if not violation < best:
             return
@@ -84,9 +96,11 @@ def solve_many(
             if b[k] != 0:
                 fill_row(k, K, diagonal, lazy)
         two_sided = budgets[t] < np.inf
-        slack = budgets[t] - np.abs(b).sum() if two_sided and may_shrink else (0.0 if two_sided else np.inf)
-        scores(K, b, f[begin:end])
-        grad = f[begin:end] + p
+        slack = budgets[t] - absolute_sum(b) if two_sided and may_shrink else (0.0 if two_sided else np.inf)
+        grad = np.empty(n)
+        scores(K, b, grad)
+        for k in range(n):
+            grad[k] += p[k]
         most = steps_per_row * (n + 50)
         steps[t], violations[t], _ = pair_block(
             K, lazy, grad, b, low, high, diagonal, epsilon, two_sided, may_shrink, slack, tol, most
@@ -94,7 +108,8 @@ def solve_many(
         if violations[t] <= tol:
             polish(K, lazy, p, b, low, high, diagonal, epsilon, budgets[t], may_shrink, polished)
         scores(K, b, f[begin:end])
-        entries[t] = lazy.filled.sum() * n
+        for k in range(n):
+            entries[t] += n if lazy.filled[k] else 0
 
 
 @jit
