@@ -1,6 +1,7 @@
 """Kernels and their algebra (M22, M23, M24)."""
 
 from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._given import Function, Precomputed
 from maxmargin.kernels._mercer import MercerCheck, check_mercer
 from maxmargin.kernels._program import Program
 from maxmargin.kernels._resolve import resolve_kernel, takes_any_rows
@@ -9,13 +10,11 @@ from maxmargin.kernels._standard import (
     Constant,
     Cosine,
     Exponential,
-    Function,
     Gaussian,
     Laplacian,
     Linear,
     Matern,
     Polynomial,
-    Precomputed,
     QuadraticForm,
     RationalQuadratic,
     Sigmoid,

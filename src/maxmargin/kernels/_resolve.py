@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.kernels._base import Kernel
-from maxmargin.kernels._standard import Function, Gaussian, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.kernels._given import Function, Precomputed
+from maxmargin.kernels._standard import Gaussian, Linear, Polynomial, Sigmoid
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 

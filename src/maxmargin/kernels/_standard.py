@@ -60,10 +60,10 @@ class Constant(Kernel):
         require(self.c > 0, "a constant kernel, and a factor of a kernel, must be positive", self.c)
 
     def _values(self, X, Z):
-        return np.full((_count(X), _count(Z)), self.c)
+        return np.full((count(X), count(Z)), self.c)
 
     def _diagonal(self, X):
-        return np.full(_count(X), self.c)
+        return np.full(count(X), self.c)
 
     def _emit(self, builder: Builder) -> None:
         builder.emit(Op.CONSTANT, self.c)
@@ -126,7 +126,7 @@ class _Stationary(Kernel):
     """A kernel that is 1 on the diagonal and a function of a distance."""
 
     def _diagonal(self, X):
-        return np.ones(_count(X))
+        return np.ones(count(X))
 
 
 @dataclass(frozen=True)
@@ -359,50 +359,6 @@ class QuadraticForm(Kernel):
         builder.views = outer
 
 
-@dataclass(frozen=True)
-class Precomputed(Kernel):
-    """The rows are rows of kernel values themselves; columns are the training rows."""
-
-    is_psd = False
-    composable = False
-
-    def _values(self, X, Z):
-        return np.asarray(X)
-
-    def _diagonal(self, X):
-        return np.diag(np.asarray(X)).copy()
-
-    def _emit(self, builder: Builder) -> None:
-        builder.load("precomputed")
-
-
-@dataclass(frozen=True, eq=False)
-class Function(Kernel):
-    """A user's own function of two blocks of rows, (n, d) and (m, d) to (n, m); not known to be PSD."""
-
-    function: Any
-    is_psd = False
-
-    def _values(self, X, Z):
-        values = self.function(X, Z)
-        values = np.array(values.toarray() if sp.issparse(values) else values, dtype=np.float64)  # the user's stays
-        if not np.isfinite(values).all():
-            raise ValueError("the kernel function returned NaN or infinity; it must return finite numbers")
-        if values.shape != (_count(X), _count(Z)):
-            raise ValueError(
-                f"the kernel function returned shape {values.shape} for blocks of {_count(X)} and {_count(Z)} rows; "
-                f"it must return ({_count(X)}, {_count(Z)})"
-            )
-        return values
-
-    def _diagonal(self, X):
-        blocks = [X[i : i + 16] for i in range(0, _count(X), 16)]  # few calls, few values computed in vain
-        return np.concatenate([np.diag(self._values(block, block)) for block in blocks] or [np.zeros(0)])
-
-    def _emit(self, builder: Builder) -> None:
-        builder.load("function", self._values)
-
-
 def require(ok: bool, what: str, value: Any) -> None:
     """Raise unless ``ok``; NaN fails every comparison and so is refused too."""
     if not ok:
@@ -432,8 +388,9 @@ def emit_distance(builder: Builder, a: float, b: float = 0.0) -> None:
 
 def _pairwise(function: Any, X: RowData, Z: RowData) -> FloatArray:
     """scikit-learn's pairwise functions refuse empty input; there, the answer is an empty table."""
-    return function(X, Z) if _count(X) and _count(Z) else np.zeros((_count(X), _count(Z)))
+    return function(X, Z) if count(X) and count(Z) else np.zeros((count(X), count(Z)))
 
 
-def _count(X: RowData) -> int:
+def count(X: RowData) -> int:
+    """Number of rows of an array, a sparse matrix or a sequence."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
