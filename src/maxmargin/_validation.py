@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -69,8 +70,9 @@ def cache_bytes(cache_size: str | float) -> int:
     return 2 ** int(math.log2(share))  # in steps, so that a few megabytes more or less do not change a fit
 
 
+@cache
 def _free_memory() -> float:
-    """Bytes that can be had without swapping; a guess of 4 GiB where the system does not say."""
+    """Bytes that could be had without swapping when first asked; a guess of 4 GiB where the system does not say."""
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:

@@ -27,9 +27,15 @@ def effective_threads(n_jobs: int | None = None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs=0 asks for no thread at all; give a positive number, -1 for all cores, or None")
     if n_jobs is not None:
-        return max(1, n_jobs if n_jobs > 0 else cpu_count() + 1 + n_jobs)
+        return max(1, n_jobs if n_jobs > 0 else _cores() + 1 + n_jobs)
     in_worker = multiprocessing.current_process().daemon or threading.current_thread() is not threading.main_thread()
-    return 1 if in_worker else max(1, min(cpu_count(), _openmp_effective_n_threads()))
+    return 1 if in_worker else max(1, min(_cores(), _openmp_effective_n_threads()))
+
+
+@lru_cache(maxsize=1)
+def _cores() -> int:
+    """Cores this process may use; asking the system takes longer than a small fit."""
+    return cpu_count()
 
 
 def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:

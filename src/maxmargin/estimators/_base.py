@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context, is_regressor
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
@@ -146,7 +145,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         kernel = self._resolve_kernel(data)
         reporter = FitReporter(self, data.X, data.y)
         outcomes = self._solve(data, kernel, reporter)
-        seed = check_random_state(getattr(self, "random_state", 0) or 0).randint(2**31 - 1)
+        chosen = getattr(self, "random_state", None)
+        seed = int(chosen or 0) if chosen is None or isinstance(chosen, Integral) else chosen.randint(2**31 - 1)
         certificates = certify_outcomes(self.certify, kernel, data.X, outcomes, seed)
         self._forget()
         self.kernel_ = kernel

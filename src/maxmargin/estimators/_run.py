@@ -34,6 +34,8 @@ from maxmargin.kernels import Kernel
 from maxmargin.problems import HardMarginProblem, Problem, relative
 from maxmargin.solvers import Record, Solution, Status, Watch, can_solve_many, make_solver, solve_many
 
+#: Kernel values of a problem so small that BLAS would not use a second thread anyway.
+TINY_VALUES = 2**15
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
 #: ``certify='auto'`` recomputes every score when that takes at most this many kernel values, or this share of all.
@@ -64,7 +66,8 @@ def run_tasks(
     if reporter is not None:
         reporter.begin(len(tasks))
     watched = reporter is not None and reporter.active
-    with InterruptFlag() as interrupted, single_threaded_blas():
+    tiny = max(len(task.rows) for task in tasks) ** 2 <= TINY_VALUES
+    with InterruptFlag() as interrupted, nullcontext() if tiny else single_threaded_blas():
         run = _Run(estimator, kernel, X, tasks, interrupted, reporter if watched else None)
         outcomes = run.all()
     _warn_unless_reached(outcomes)
@@ -112,7 +115,7 @@ class _Run:
             [task.rows for task in tasks],
             [task.start for task in tasks],
             self.gram,
-            min(self.threads, len(tasks)),
+            min(self.threads, len(tasks), 1 + sum(len(task.rows) ** 2 for task in tasks) // TINY_VALUES),
             [self.watch() for _ in tasks],
         )
         for number, (solution, finished) in enumerate(results):
@@ -145,7 +148,8 @@ def certify_outcomes(
     cheap = len(rows) * len(support) <= max(CHEAP_VALUES, CHEAP_SHARE * entries)
     definite = definiteness(kernel, X, rows)
     full = mode == "full" or cheap or any(must_recompute(task.problem) for task in tasks)
-    with single_threaded_blas() if cheap or not full else nullcontext():  # small products: a second thread only waits
+    tiny = len(rows) * len(support) <= TINY_VALUES
+    with nullcontext() if tiny or (full and not cheap) else single_threaded_blas():  # a second thread would only wait
         if full:
             scores = recomputed_scores(kernel, X, tasks)
             return judge_all(tasks, scores, definite)
