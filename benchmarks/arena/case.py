@@ -83,7 +83,7 @@ def save(path: Path, split: Split) -> None:
             arrays[f"{part}_shape"] = np.array(X.shape)
         else:
             arrays[f"{part}_X"] = X
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)  # type: ignore[arg-type]  # the stubs take the names for allow_pickle
 
 
 def read(path: str) -> Split:

@@ -35,6 +35,7 @@ class NotSeparableError(ValueError):
             return whole
 
         both = isinstance(self.witness, tuple)
+        # mypy does not carry the test into the conditional expression, hence the ignore
         witness = (spread(self.witness[0]), spread(self.witness[1])) if both else spread(self.witness)  # type: ignore[arg-type]
         return NotSeparableError(self.args[0], witness, self.distance)
 

@@ -23,6 +23,7 @@ class _Composite(Kernel):
         return all(part.is_psd for part in self._parts().values())
 
     def resolved(self, gamma):
+        # every composite is a dataclass, which this base class cannot say of itself, hence the ignore
         return replace(self, **{name: part.resolved(gamma) for name, part in self._parts().items()})  # type: ignore[type-var]
 
 

@@ -66,6 +66,7 @@ class Problem(ABC):
 
     def on_rows(self, index: IntArray) -> Problem:
         """The same problem on some of its rows."""
+        # every problem is a dataclass, which this base class cannot say of itself, hence the ignores
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return replace(self, **{k: v[index] for k, v in values.items() if isinstance(v, np.ndarray)})  # type: ignore[type-var]
 
