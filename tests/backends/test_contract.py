@@ -121,6 +121,19 @@ def test_sparse_rows_stay_sparse_where_that_pays(backend, dtype, sparsity):
     assert isinstance(base, Csr) == (sparsity in ("very sparse", "64-bit indices"))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)
+def test_columns_that_are_mostly_one_value_become_sparse_where_only_distances_matter(dtype):
+    X = 5.0 - make_rows(300, "very sparse").toarray()  # hardly any zeros, but mostly fives
+    X[:, 3] = np.arange(300)
+    for kernel, sparse in ((Gaussian(0.7), True), (Polynomial(2), False)):
+        program = kernel.lower()
+        rows = prepare(program, X, dtype, may_be_sparse=True)
+        assert isinstance(rows.bases[0], Csr) == sparse
+        new = prepare(program, X[:40] + 1.0, dtype, like=rows)
+        values = get_backend("numba").tile(program, new, rows)
+        close(values, kernel(X[:40] + 1.0, X), tolerance(kernel, dtype) * (30 if dtype == np.float32 else 1e3))
+
+
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear() + 1, Laplacian(0.5)], ids=str)
 def test_dense_rows_meet_sparse_ones(backend, kernel):
@@ -138,15 +151,42 @@ def test_a_tile_in_narrow_strips_is_the_same(backend, dtype, sparsity, monkeypat
     program, X = kernel.lower(), make_rows(200, sparsity)
     rows = prepare(program, X, dtype)
     monkeypatch.setattr(_base, "TILE_BYTES", 1)
-    done = []
+    widths = []
+    monkeypatch.setattr(
+        type(get_backend(backend)), "run_program", _noting(type(get_backend(backend)).run_program, widths)
+    )
     out = np.full((12, 200), np.nan, dtype=dtype)
     lines = np.array([10, 3, 7])
-    get_backend(backend).tile(
-        program, rows.take(np.array([5, 0, 199])), rows, out=out, lines=lines, then=lambda a, b: done.append((a, b))
-    )
+    get_backend(backend).tile(program, rows.take(np.array([5, 0, 199])), rows, out=out, lines=lines)
     close(out[lines], kernel(X[[5, 0, 199]], X), tolerance(kernel, dtype))
     assert np.isnan(np.delete(out, lines, axis=0)).all()
-    assert done == [(0, 64), (64, 128), (128, 192), (192, 200)]
+    assert widths == [64, 64, 64, 8]
+
+
+def _noting(run_program, widths):
+    def noted(self, code, tiles, *rest):
+        widths.append(tiles.shape[2])
+        run_program(self, code, tiles, *rest)
+
+    return noted
+
+
+@everywhere
+@pytest.mark.parametrize("name", ["gaussian", "polynomial", "linear", "sum", "warped", "laplacian", "product"])
+@pytest.mark.parametrize("m", [1, 7, 8, 300])
+def test_products_of_rows_are_added_and_kept_if_asked_to(backend, dtype, sparsity, name, m):
+    kernel, program = KERNELS[name], KERNELS[name].lower()
+    X = make_rows(530, sparsity)
+    rows, index, delta = prepare(program, X, dtype), np.arange(m)[::-1], np.random.default_rng(0).normal(size=m)
+    expected, tol = kernel(X[index], X), 50 * tolerance(kernel, dtype)
+    f = np.ones(530)
+    get_backend(backend).add_product(program, rows.take(index), rows, delta, f, threads=2)
+    close(f, 1.0 + delta @ expected, tol)
+    out, lines = np.full((m + 3, 530), np.nan, dtype=dtype), np.random.default_rng(1).permutation(m + 3)[:m]
+    get_backend(backend).add_product(program, rows.take(index), rows, delta, f, out=out, lines=lines)
+    close(f, 1.0 + 2 * delta @ expected, tol)
+    close(out[lines], expected, tolerance(kernel, dtype))
+    assert np.isnan(np.delete(out, lines, axis=0)).all()
 
 
 @everywhere

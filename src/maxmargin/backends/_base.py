@@ -17,6 +17,7 @@ from maxmargin.backends._box import Batch, BlockOptions
 from maxmargin.backends._rows import Csr, Lookup, Rows, _slice, prepare
 from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Kernel, Program
+from maxmargin.kernels._program import Code
 
 #: Bytes of one tile in work: it stays in the second-level cache between the product and the elementwise pass.
 TILE_BYTES = 2**19
@@ -58,7 +59,7 @@ class Backend(ABC):
     @abstractmethod
     def run_program(
         self,
-        code: tuple[Array, Array, int],
+        code: Code,
         tiles: Array,  # (n_bases, m, w)
         left: FloatArray,  # (n_scalars, m)
         right: FloatArray,  # (n_scalars, w)
@@ -146,6 +147,10 @@ class Backend(ABC):
         """
         raise NotImplementedError(f"the {self.name} back end solves one problem at a time")
 
+    def streams(self, program: Program) -> bool:
+        """Whether :meth:`add_product` works block by block in cache and stores no kernel values unless asked to."""
+        return False
+
     # -- where data live --------------------------------------------------------------------------------------
 
     def gram(self, kernel: Kernel, X: RowData, **options: Any) -> Any:
@@ -168,19 +173,51 @@ class Backend(ABC):
         out: Array | None = None,
         lines: IntArray | None = None,
         threads: int = 1,
-        then: Any = None,
         column: int = 0,
     ) -> Array:
-        """Kernel values of A's rows against B's, written to ``out[lines, column:]`` (a new array by default).
-
-        ``then(start, stop)`` is called as soon as the columns start..stop are done, while they are in cache.
-        """
+        """Kernel values of A's rows against B's, written to ``out[lines, column:]`` (a new array by default)."""
         if out is None:
             out = np.empty((A.n, B.n), dtype=B.dtype)
-        lines = np.arange(A.n) if lines is None else lines
+        self._tiles(program, A, B, out, np.arange(A.n) if lines is None else lines, threads, column)
+        return out
+
+    def add_product(
+        self,
+        program: Program,
+        A: Rows,
+        B: Rows,
+        delta: FloatArray,
+        f: FloatArray,
+        threads: int = 1,
+        out: Array | None = None,
+        lines: IntArray | None = None,
+    ) -> None:
+        """f += delta @ K(A, B); the kernel values are also kept in ``out[lines]`` if that is given."""
+        if out is not None and lines is not None:
+            rows, at = out, lines
+            self._tiles(
+                program, A, B, rows, at, threads, then=lambda a, b: self.accumulate(f, rows, at, delta, a, b)
+            )
+            return
+        scratch = np.empty((min(A.n, PANEL), B.n), dtype=B.dtype)
+        for first in range(0, A.n, PANEL):
+            part = A.slice(first, min(first + PANEL, A.n))
+            self.add_product(program, part, B, delta[first : first + PANEL], f, threads, scratch, np.arange(part.n))
+
+    def _tiles(
+        self,
+        program: Program,
+        A: Rows,
+        B: Rows,
+        out: Array,
+        lines: IntArray,
+        threads: int,
+        column: int = 0,
+        then: Any = None,
+    ) -> None:
+        """A tile in strips; ``then(start, stop)`` is called when the columns start..stop are done and still in cache."""
         if A.n == 0 or B.n == 0:
-            return out
-        code = (*program.arrays(), program.depth)
+            return
         width = max(64, TILE_BYTES // (max(1, len(program.bases)) * A.n * B.dtype.itemsize))
         threads = max(1, min(threads, A.n * B.n // VALUES_PER_THREAD))
 
@@ -193,17 +230,16 @@ class Backend(ABC):
                 tiles = tiles.reshape(len(program.bases), A.n, stop - start)
                 for number, base in enumerate(program.bases):
                     self._base_tile(base, A.bases[number], right.bases[number], tiles[number])
-                self.run_program(code, tiles, A.scalars, right.scalars, out, lines, column + start)
+                self.run_program(program.code, tiles, A.scalars, right.scalars, out, lines, column + start)
                 if then is not None:
                     then(start, stop)
 
         run_strips(strip, B.n, threads)
-        return out
 
-    def symmetric_tile(self, program: Program, rows: Rows, threads: int = 1) -> Array:
+    def symmetric_tile(self, program: Program, rows: Rows, threads: int = 1, out: Array | None = None) -> Array:
         """Kernel values among ``rows``: the upper triangle by panels, mirrored."""
         n = rows.n
-        out = np.empty((n, n), dtype=rows.dtype)
+        out = np.empty((n, n), dtype=rows.dtype) if out is None else out
         for first in range(0, n, PANEL):
             last = min(first + PANEL, n)
             left, right = rows.slice(first, last), rows.slice(first, n)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.kernels._program import Code
 
 
 class Box(NamedTuple):
@@ -37,15 +38,14 @@ class LazyRows(NamedTuple):
     filled: Array  # (n,) bool
     features: FloatArray  # (d, n) the rows, feature by feature
     scalars: FloatArray
-    operations: IntArray
-    constants: FloatArray
-    depth: int
+    code: Code
 
 
 def all_filled(n: int) -> LazyRows:
     """For a matrix that is complete."""
     nothing = np.zeros((0, n))
-    return LazyRows(np.ones(n, dtype=np.bool_), nothing, nothing, np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2)), 0)
+    no_code = Code(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2)), 0)
+    return LazyRows(np.ones(n, dtype=np.bool_), nothing, nothing, no_code)
 
 
 class Batch(NamedTuple):
@@ -58,9 +58,7 @@ class Batch(NamedTuple):
     rows: IntArray  # of each position
     features: FloatArray  # (d, all rows)
     scalars: FloatArray
-    operations: IntArray
-    constants: FloatArray
-    depth: int
+    code: Code
     diagonal: FloatArray  # (all rows,)
     linear: FloatArray
     lower: FloatArray

@@ -17,6 +17,8 @@ from maxmargin.kernels._program import Op
 
 #: Columns whose partial sums stay in the L1 cache during a gradient update.
 STRIP = 2048
+#: Up to this many features (non-zeros of sparse rows) a row of K is computed about as fast as it is fetched.
+RECOMPUTED_FEATURES = 96
 #: Up to this many features a line of K is as cheap alone as in a block.
 LAZY_FEATURES = 128
 #: Largest error of an exponent, or relative error of a product, that float32 tiles may have.
@@ -52,11 +54,12 @@ class KernelGram:
         chosen = np.float64 if dtype is None else dtype
         if dtype is None and float32_is_safe(kernel, X):
             chosen = np.float32
-        self.rows: Rows = prepare(self.program, X, chosen)
+        self.rows: Rows = prepare(self.program, X, chosen, may_be_sparse=dtype is None)
         self.index: IntArray | None = None
         self.diagonal: FloatArray = kernel.diag(X)
         self.entries = 0
         self._cache: RowCache | None = None
+        self._memory: list[Array] = [np.empty(0)]  # of blocks, shared with parts: touching new memory takes time
 
     @property
     def n(self) -> int:
@@ -89,8 +92,12 @@ class KernelGram:
         return part
 
     def block(self, index: IntArray) -> Array:
-        """(q, q) values among the rows ``index``, with an exact diagonal."""
-        return self._symmetric(self.rows.take(index), self.diagonal[index])
+        """(q, q) values among the rows ``index``, with an exact diagonal; the next call overwrites them."""
+        q = len(index)
+        if self._memory[0].size < q * q or self._memory[0].dtype != self.dtype:
+            self._memory[0] = np.empty(q * q, dtype=self.dtype)
+        out = self._memory[0][: q * q].reshape(q, q)
+        return self._symmetric(self.rows.take(index), self.diagonal[index], out)
 
     def matrix(self) -> FloatArray:
         """The whole matrix in float64."""
@@ -124,7 +131,7 @@ class KernelGram:
         rows = self._float64_rows(None)
         K = np.empty((self.n, self.n))
         lazy = LazyRows(
-            np.zeros(self.n, dtype=np.bool_), self.features(), rows.scalars, *self.program.arrays(), self.program.depth
+            np.zeros(self.n, dtype=np.bool_), self.features(), rows.scalars, self.program.code
         )
         if len(index):
             self.backend.tile(self.program, rows.take(index), rows, out=K, lines=index, threads=self.threads)
@@ -139,7 +146,10 @@ class KernelGram:
         return self.backend.tile(self.program, A, B, threads=self.threads)
 
     def add_product(self, f: FloatArray, index: IntArray, delta: FloatArray) -> None:
-        """f += K[:, index] @ delta; kernel rows come from the cache or go there."""
+        """f += K[:, index] @ delta; kernel rows come from the cache or go there, unless computing them is as cheap."""
+        if self.recomputes:
+            self._add_rows(f, index, delta)
+            return
         if self._cache is None:
             self._cache = RowCache(self.n, self.dtype, self.cache_bytes - self.cache_bytes // 4)
         cache = self._cache
@@ -150,8 +160,12 @@ class KernelGram:
         missing, weights = index[~known], delta[~known]
         for first in range(0, len(missing), cache.piece):
             rows = missing[first : first + cache.piece]
-            values, lines = cache.reserve(rows, keep=index)
-            self._fill(values, lines, rows, f, weights[first : first + cache.piece])
+            self._add_rows(f, rows, weights[first : first + cache.piece], *cache.reserve(rows, keep=index))
+
+    @property
+    def recomputes(self) -> bool:
+        """Whether rows of K are computed anew each time, because that takes no longer than to keep them."""
+        return self.backend.streams(self.program) and self.rows.features <= RECOMPUTED_FEATURES
 
     def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
         """K[lines] @ beta afresh in float64 (all lines by default)."""
@@ -168,21 +182,24 @@ class KernelGram:
                 result[first : first + 4096] += values
         return result
 
-    def _symmetric(self, rows: Rows, diagonal: FloatArray) -> Array:
-        values = self.backend.symmetric_tile(self.program, rows, self.threads)
+    def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None) -> Array:
+        values = self.backend.symmetric_tile(self.program, rows, self.threads, out)
         values.flat[:: len(values) + 1] = diagonal
         self.entries += values.size // 2
         return values
 
-    def _fill(self, values: Array, lines: IntArray, piece: IntArray, f: FloatArray, delta: FloatArray) -> None:
-        """Compute kernel rows into ``values[lines]`` and add them to f while they are in cache."""
-        self.entries += len(piece) * self.n
-
-        def add(start: int, stop: int) -> None:
-            self.backend.accumulate(f, values, lines, delta, start, stop)
-
-        A = self.rows.take(piece)
-        self.backend.tile(self.program, A, self.rows, out=values, lines=lines, threads=self.threads, then=add)
+    def _add_rows(
+        self,
+        f: FloatArray,
+        index: IntArray,
+        delta: FloatArray,
+        values: Array | None = None,
+        lines: IntArray | None = None,
+    ) -> None:
+        """f += K[:, index] @ delta, computed now; the rows are kept in ``values[lines]`` if that is given."""
+        self.entries += len(index) * self.n
+        A = self.rows.take(index)
+        self.backend.add_product(self.program, A, self.rows, delta, f, self.threads, values, lines)
 
     def _accumulate(self, f: FloatArray, values: Array, lines: IntArray, delta: FloatArray) -> None:
         def strip(first: int, last: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,10 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.kernels import Program
 from maxmargin.kernels._base import canonical
 
-#: Above this share of non-zeros a dense product beats the sparse one (measured on sets of 100 to 300 columns).
-DENSE_ABOVE = 0.15
+#: Above this share of non-zeros a dense product beats the sparse one.
+DENSE_ABOVE = 0.5
+#: Rows looked at to find the value a column has most often.
+PROBED = 500
 #: Sparse rows are made dense only while that takes at most this many bytes.
 DENSE_BYTES = 2**29
 
@@ -57,6 +60,25 @@ class Rows:
     def dtype(self) -> np.dtype:
         return self.scalars.dtype
 
+    @property
+    def features(self) -> float:
+        """Mean number of values of a row that enter a dot product."""
+        base = self.bases[0]
+        return len(base.data) / max(1, self.n) if isinstance(base, Csr) else base.shape[1]
+
+    @cached_property
+    def panels(self) -> Array:
+        """Dense rows feature by feature, a vector of 64 bytes of them at a time: (n / lanes, d, lanes), zeros last."""
+        rows = as_dense(self.bases[0])
+        lanes = 64 // rows.itemsize
+        n, d = rows.shape
+        out = np.zeros((-(-n // lanes), d, lanes), dtype=rows.dtype)
+        whole = n // lanes
+        out[:whole] = rows[: whole * lanes].reshape(whole, lanes, d).transpose(0, 2, 1)
+        if whole < len(out):
+            out[whole, :, : n - whole * lanes] = rows[whole * lanes :].T
+        return out
+
     def take(self, index: IntArray) -> Rows:
         """The rows ``index``, copied."""
         bases = tuple(_take(base, index) for base in self.bases)
@@ -69,11 +91,17 @@ class Rows:
 
 
 def prepare(
-    program: Program, X: RowData, dtype: Any, like: Rows | None = None, columns: IntArray | None = None
+    program: Program,
+    X: RowData,
+    dtype: Any,
+    like: Rows | None = None,
+    columns: IntArray | None = None,
+    may_be_sparse: bool = False,
 ) -> Rows:
-    """Rows of ``X`` for ``program``, in ``dtype``; ``like`` are the rows they will meet (same centres).
+    """Rows of ``X`` for ``program``, in ``dtype``; ``like`` are the rows they will meet (same centres, same layout).
 
-    For precomputed kernels ``columns`` says which training row each row of ``X`` is.
+    For precomputed kernels ``columns`` says which training row each row of ``X`` is. ``may_be_sparse`` lets dense
+    rows become sparse where most values of a column are equal.
     """
     bases: list[Any] = []
     centers: list[FloatArray | None] = []
@@ -87,8 +115,12 @@ def prepare(
             bases.append(viewed)
             centers.append(None)
             continue
-        center = like.centers[number] if like is not None else _center(program, number, viewed)
-        bases.append(_numbers(viewed, dtype, center, dense=base.kind != "dot"))
+        sparse = may_be_sparse and base.kind == "dot"
+        if like is not None:
+            center, sparse = like.centers[number], isinstance(like.bases[number], Csr)
+        else:
+            center = _center(program, number, viewed, sparse)
+        bases.append(_numbers(viewed, dtype, center, dense=base.kind != "dot", may_be_sparse=sparse))
         centers.append(center)
         if base.kind == "chi2" and np.min(bases[-1], initial=0.0) < 0:
             raise ValueError(f"the chi-squared kernel takes non-negative values, got {np.min(bases[-1]):.3g}")
@@ -103,12 +135,22 @@ def prepare(
     return Rows(tuple(bases), table.astype(dtype), tuple(centers))
 
 
-def _center(program: Program, number: int, X: RowData) -> FloatArray | None:
-    """Mean row, where only distances matter: small norms keep ||x||^2 + ||z||^2 - 2 x.z accurate."""
-    if X.shape[0] and program.shift_invariant(number) and not _stays_sparse(X):
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        return mean if np.isfinite(mean).all() else None
-    return None
+def _center(program: Program, number: int, X: RowData, may_be_sparse: bool) -> FloatArray | None:
+    """A row to subtract where only distances matter: small norms keep ||x||^2 + ||z||^2 - 2 x.z accurate.
+
+    The mean, or in columns where one value fills more than half of the rows that value: it makes them sparse.
+    """
+    if not (X.shape[0] and program.shift_invariant(number)) or _stays_sparse(X):
+        return None
+    center = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    if not np.isfinite(center).all():
+        return None
+    if may_be_sparse and not sp.issparse(X):
+        probe = np.sort(X[:: max(1, X.shape[0] // PROBED)], axis=0)
+        median = probe[len(probe) // 2]  # a value that more than half of the rows have is their median
+        often = (probe == median).mean(axis=0) > 0.5
+        center = np.where(often, median, center)
+    return center
 
 
 def _stays_sparse(X: RowData) -> bool:
@@ -118,15 +160,32 @@ def _stays_sparse(X: RowData) -> bool:
     return X.nnz < DENSE_ABOVE * cells or 4 * cells > DENSE_BYTES
 
 
-def _numbers(X: RowData, dtype: Any, center: FloatArray | None, dense: bool) -> Array | Csr:
+def _numbers(X: RowData, dtype: Any, center: FloatArray | None, dense: bool, may_be_sparse: bool) -> Array | Csr:
     if sp.issparse(X) and not dense and center is None and _stays_sparse(X):
-        csr = canonical(sp.csr_array(X))
-        return Csr(csr.indptr.astype(np.int64), csr.indices, csr.data.astype(dtype, copy=False), csr.shape[1])
+        return as_csr(canonical(sp.csr_array(X)), dtype)
     array = X.toarray() if sp.issparse(X) else np.asarray(X)
     if center is None:
-        return np.ascontiguousarray(array, dtype=dtype)
-    out = np.empty(array.shape, dtype=dtype)
-    return np.subtract(array, center, out=out, casting="same_kind")
+        out = np.ascontiguousarray(array, dtype=dtype)
+    else:
+        out = np.empty(array.shape, dtype=dtype)
+        np.subtract(array, center, out=out, casting="same_kind")
+    if may_be_sparse and np.count_nonzero(out) < DENSE_ABOVE * out.size:
+        return as_csr(out)
+    return out
+
+
+def as_csr(base: Any, dtype: Any = None) -> Csr:
+    """Rows in CSR, with the index types compiled code expects."""
+    if isinstance(base, Csr):
+        return base
+    csr = sp.csr_array(base)
+    data = csr.data if dtype is None else csr.data.astype(dtype, copy=False)
+    return Csr(csr.indptr.astype(np.int64), csr.indices.astype(np.int32, copy=False), data, csr.shape[1])
+
+
+def as_dense(base: Any) -> Array:
+    """Rows as an array."""
+    return base.matrix().toarray() if isinstance(base, Csr) else base
 
 
 def _scalar(scalar: Any, X: RowData, bases: list[Any]) -> FloatArray:
@@ -147,8 +206,7 @@ def _scalar(scalar: Any, X: RowData, bases: list[Any]) -> FloatArray:
 
 def _take(base: Any, index: IntArray) -> Any:
     if isinstance(base, Csr):
-        taken = base.matrix()[index]
-        return Csr(taken.indptr.astype(np.int64), taken.indices, taken.data, base.d)
+        return as_csr(base.matrix()[index])
     if isinstance(base, Lookup):
         return Lookup(base.matrix, base.row[index])
     if isinstance(base, list):

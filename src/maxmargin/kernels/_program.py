@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,15 @@ class Op(IntEnum):
     REAL_POWER = 9  # top = top ** a for top > 0
     ADD = 10  # pop, top = top + popped
     MULTIPLY = 11  # pop, top = top * popped
+    GAUSSIAN = 12  # DISTANCE, AFFINE, EXP in one: top = exp(a max(0, s_x + s_z - 2 top) + b)
+
+
+class Code(NamedTuple):
+    """A program as arrays, for compiled code."""
+
+    operations: Array  # (n_ops, 2) integers
+    constants: Array  # (n_ops, 2) floats
+    depth: int
 
 
 @dataclass(frozen=True)
@@ -92,9 +102,26 @@ class Program:
                     return False
         return not any(s.kind == "inverse_norm" and s.base == base for s in self.scalars)
 
-    def arrays(self) -> tuple[Array, Array]:
-        """``(n_ops, 2)`` integers and ``(n_ops, 2)`` floats, for compiled code."""
-        return np.array(self.operations, dtype=np.int64), np.array(self.constants, dtype=np.float64)
+    @cached_property
+    def code(self) -> Code:
+        """The operations as arrays, with those that often come together made one."""
+        operations, constants = [], []
+        position = 0
+        while position < len(self.operations):
+            op, operand = self.operations[position]
+            following = tuple(later for later, _ in self.operations[position : position + 3])
+            constant = self.constants[position]
+            if following == (Op.DISTANCE, Op.AFFINE, Op.EXP):
+                op, constant = Op.GAUSSIAN, self.constants[position + 1]
+                position += 2
+            operations.append((int(op), operand))
+            constants.append(constant)
+            position += 1
+        return Code(
+            np.array(operations, dtype=np.int64).reshape(-1, 2),
+            np.array(constants, dtype=np.float64).reshape(-1, 2),
+            self.depth,
+        )
 
 
 class Builder:

@@ -146,6 +146,11 @@ class Watch:
             return Status.TIME_LIMIT
         return None
 
+    def must_stop(self, n_iter: int) -> bool:
+        """Whether there is a reason to stop that has nothing to do with the solution."""
+        late = time.perf_counter() >= self.deadline
+        return self.interrupted() or late or 0 <= self.max_iter <= n_iter
+
     def met(self, record: Record, violation: float) -> bool:
         """Whether the goal is reached."""
         if self.gap_tol is not None:

@@ -10,7 +10,7 @@ Papers: Joachims 1999 (working sets), Fan, Chen and Lin 2005 (selection), Wen et
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from maxmargin.solvers._base import Gram, Solution, Status, Watch
 SMALLEST_BLOCK, ROWS_PER_MEMBER = 256, 16
 #: Compiled steps between two looks at the clock, times the number of rows.
 STEPS_TIMES_ROWS = 2**25
+
+MIDDLE = 4
 #: Pairwise steps per row, on a problem that is one working set, before Newton steps are tried.
 FIRST_STEPS = 20
 #: Relative gain of the objective that counts as none; three rounds without end the fit.
@@ -43,7 +45,7 @@ class Decomposition:
     """
 
     backend: Backend
-    block_size: int = 1024
+    block_size: int = 4096
     whole_size: int = 2048
     inner: float = 0.1
     polish: bool = True
@@ -119,41 +121,64 @@ class Decomposition:
     def _solve_by_blocks(self, problem: Problem, gram: Gram, beta: FloatArray, watch: Watch) -> Solution:
         qp = problem.qp
         f = gram.product(beta) if beta.any() else np.zeros(gram.n)
-        n_iter, status = 0, None
+        n_iter, refreshed = 0, False
         previous: IntArray = np.zeros(0, dtype=np.intp)
         while True:
-            grad = f + qp.linear
-            violation = qp.violation(beta, grad)
+            violation = qp.violation(beta, f + qp.linear)
             status = watch.judge(problem, beta, f, n_iter, violation)
             exact = gram.dtype == np.float64
-            if (
-                status is Status.OPTIMAL
-                and not exact
-                and (watch.gap_tol is not None or not _scores_hold(gram, beta, f, watch.tol * problem.unit(beta, f)))
-            ):
-                f, status = gram.product(beta), None
-                gram = gram.in_float64()  # float32 was not enough: go on exactly
+            if status is Status.OPTIMAL and not exact and not refreshed:
+                refreshed = True
+                refresh(gram, qp, beta, f, watch.tol * problem.unit(beta, f))
                 continue
             if status is not None:
                 return watch.solution(beta, f, status, n_iter, gram.entries)
-            index = working_set(qp, beta, grad, previous, min(self._size(qp, beta), gram.largest_block))
-            block, local, inner_beta = gram.block(index), grad[index], beta[index]
-            steps = watch.steps_left(n_iter, STEPS_TIMES_ROWS // self.block_size)
-            result = self._inner(
-                qp, index, block, local, inner_beta, gram.diagonal[index], self.inner * violation, steps, beta
-            )
-            n_iter += result.steps
-            delta = inner_beta - beta[index]
-            moved = np.flatnonzero(delta)
-            if len(moved) == 0 and not exact:
+            refreshed = False
+            goal = self.inner * violation
+            part = _Part(qp, gram, beta, f, previous)
+            moved, steps = self._round(part, goal, watch, n_iter, deep=True)
+            n_iter += steps
+            previous = part.previous
+            if not moved and not exact:
                 f = gram.product(beta)
                 gram = gram.in_float64()
                 continue
-            if len(moved) == 0 or (exact and violation <= rounding_floor(gram.diagonal, beta)):
+            if not moved or (exact and violation <= rounding_floor(gram.diagonal, beta)):
                 return watch.solution(beta, f, Status.STALLED, n_iter, gram.entries)
-            beta[index] = inner_beta
+
+    def _round(self, part: _Part, goal: float, watch: Watch, n_iter: int, deep: bool) -> tuple[bool, int]:
+        """Solve a working set to the ``goal`` and update f; (whether anything moved, steps taken)."""
+        qp, gram, beta, f = part.qp, part.gram, part.beta, part.f
+        size = self._size(qp, beta)
+        size = min(size, gram.largest_block)
+        middle = MIDDLE * size
+        deep = deep and gram.recomputes and middle < 0.5 * gram.n
+        index = working_set(qp, beta, f + qp.linear, part.previous, middle if deep else size)
+        inner_beta = beta[index]
+        sub = restricted(qp, index, beta)
+        if deep:
+            within = _Part(sub, gram.take(index, threads=gram.threads), inner_beta, f[index], np.zeros(0, dtype=np.intp))
+            steps = 0
+            while True:
+                if sub.violation(inner_beta, within.f + sub.linear) <= goal or watch.must_stop(n_iter + steps):
+                    break
+                v = sub.violation(inner_beta, within.f + sub.linear)
+                moved, more = self._round(within, max(self.inner * v, 0.5*goal), watch, n_iter + steps, deep=False)
+                steps += more
+                if not moved:
+                    break
+            gram.entries += within.gram.entries
+        else:
+            block, local = gram.block(index), f[index] + sub.linear
+            most = watch.steps_left(n_iter, STEPS_TIMES_ROWS // self.block_size)
+            steps = self._inner(sub, slice(None), block, local, inner_beta, gram.diagonal[index], goal, most).steps
+        delta = inner_beta - beta[index]
+        moved = np.flatnonzero(delta)
+        beta[index] = inner_beta
+        if len(moved):
             gram.add_product(f, index[moved], delta[moved])
-            previous = index
+        part.previous = index
+        return len(moved) > 0, steps
 
     def _size(self, qp: DualQP, beta: FloatArray) -> int:
         """Room for the free variables and newcomers: smaller sets zigzag, and a round costs passes over all n rows."""
@@ -193,6 +218,25 @@ def rounding_floor(diagonal: FloatArray, beta: FloatArray) -> float:
     return ROUNDING * float(np.abs(diagonal).max(initial=0.0)) * float(np.abs(beta).sum())
 
 
+@dataclass
+class _Part:
+    """A problem on some of the rows, its Gram matrix, and where its solution stands (changed in place)."""
+
+    qp: DualQP
+    gram: Gram
+    beta: FloatArray
+    f: FloatArray
+    previous: IntArray
+
+
+def restricted(qp: DualQP, index: IntArray, beta: FloatArray) -> DualQP:
+    """The programme in the variables ``index`` alone; the others keep what they spend of a budget."""
+    budget = qp.budget
+    if budget is not None:
+        budget -= float(np.abs(beta).sum() - np.abs(beta[index]).sum())
+    return replace(qp, linear=qp.linear[index], lower=qp.lower[index], upper=qp.upper[index], budget=budget)
+
+
 def working_set(qp: DualQP, beta: FloatArray, grad: FloatArray, previous: IntArray, size: int) -> IntArray:
     """The worst violators of every kind of move, then the free variables of the last round."""
     up, down = qp.slopes(beta, grad)
@@ -203,14 +247,14 @@ def working_set(qp: DualQP, beta: FloatArray, grad: FloatArray, previous: IntArr
         lists = [np.where(side, -up, -np.inf) for side in (positive_up, ~positive_up)]
         lists += [np.where(side, down, -np.inf) for side in (positive_down, ~positive_down)]
     room = size if len(previous) == 0 else size // 2
-    chosen = [_largest(values, room // len(lists)) for values in lists]
-    index = np.unique(np.concatenate(chosen))
-    if len(previous):
-        inside = (beta[previous] > qp.lower[previous]) & (beta[previous] < qp.upper[previous]) & (beta[previous] != 0)
-        kept = np.setdiff1d(np.concatenate([previous[inside], previous[~inside]]), index, assume_unique=False)
-        order = np.argsort(~np.isin(kept, previous[inside]), kind="stable")
-        index = np.concatenate([index, kept[order][: size - len(index)]])
-    return np.sort(index)
+    chosen = np.zeros(qp.n, dtype=bool)
+    for values in lists:
+        chosen[_largest(values, room // len(lists))] = True
+    left = size - np.count_nonzero(chosen)
+    kept = previous[~chosen[previous]]
+    inside = (beta[kept] > qp.lower[kept]) & (beta[kept] < qp.upper[kept]) & (beta[kept] != 0)
+    chosen[np.concatenate([kept[inside], kept[~inside]])[:left]] = True
+    return np.flatnonzero(chosen)
 
 
 def _largest(values: FloatArray, count: int) -> IntArray:
@@ -220,8 +264,20 @@ def _largest(values: FloatArray, count: int) -> IntArray:
     return top[np.isfinite(values[top])]
 
 
-def _scores_hold(gram: Gram, beta: FloatArray, f: FloatArray, tol: float) -> bool:
-    """Whether scores summed from float32 tiles agree with float64 ones, on a sample, to a tenth of ``tol``."""
+def refresh(gram: Gram, qp: DualQP, beta: FloatArray, f: FloatArray, tol: float) -> None:
+    """Recompute in float64 the scores that decide whether the point is optimal, if float32 tiles left them too rough.
+
+    The error is measured on a sample. Rows whose slope is further from the violated interval than that cannot matter.
+    """
     sample = np.sort(np.random.default_rng(0).choice(gram.n, size=min(SAMPLE, gram.n), replace=False))
-    error = float(np.abs(gram.product(beta, sample) - f[sample]).max())
-    return SAFETY * error <= 0.1 * tol
+    exact = gram.product(beta, sample)
+    error = SAFETY * float(np.abs(exact - f[sample]).max())
+    f[sample] = exact
+    if error <= 0.1 * tol:
+        return
+    up, down = qp.slopes(beta, f + qp.linear)
+    if qp.budget is None:
+        low, high = float(np.min(up)), float(np.max(down))
+        rows = np.flatnonzero((up <= max(low, high) + 4 * error) | (down >= min(low, high) - 4 * error))
+    rows = np.flatnonzero((up <= max(low, high) + 4 * error) & (down >= min(low, high) - 4 * error)) if False else rows
+    f[rows] = gram.product(beta, rows)

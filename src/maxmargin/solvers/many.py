@@ -57,15 +57,12 @@ def _solve_part(problems, rows, starts, gram, threads, watches) -> list[tuple[So
     pointers = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     beta = np.concatenate([qp.start() if start is None else start for qp, start in zip(qps, starts, strict=True)])
     budgets = np.array([np.inf if qp.budget is None else qp.budget for qp in qps])
-    operations, constants = gram.program.arrays()
     batch = Batch(
         pointers,
         np.concatenate(rows).astype(np.int64),
         gram.features(),
         gram.rows.scalars,
-        operations,
-        constants,
-        gram.program.depth,
+        gram.program.code,
         gram.diagonal,
         np.concatenate([qp.linear for qp in qps]),
         np.concatenate([qp.lower for qp in qps]),

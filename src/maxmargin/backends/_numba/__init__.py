@@ -6,11 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from maxmargin.backends._base import Backend, BlockResult
+from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import all_filled
-from maxmargin.backends._numba import coordinate, program, small, smo, tiles
+from maxmargin.backends._numba import coordinate, program, small, smo, stream, tiles
 from maxmargin.backends._numba import newton as newton_steps
-from maxmargin.backends._threads import run_parallel
+from maxmargin.backends._rows import Csr, as_csr, as_dense
+from maxmargin.backends._threads import run_parallel, run_strips
+
+#: Features from which on it pays to compute half of a symmetric block and mirror it.
+HALF_FROM = 64
 
 
 class NumbaBackend(Backend):
@@ -22,11 +26,44 @@ class NumbaBackend(Backend):
     def sparse_dot(self, A, B, out):
         tiles.sparse_dot(np.ascontiguousarray(A), B.indptr, B.indices, B.data, out)
 
+    def streams(self, program):
+        return len(program.bases) == 1 and program.bases[0].kind == "dot"
+
+    def tile(self, program, A, B, out=None, lines=None, threads=1, column=0):
+        if column or not self.streams(program):
+            return super().tile(program, A, B, out, lines, threads, column)
+        out = np.empty((A.n, B.n), dtype=B.dtype) if out is None else out
+        lines = np.arange(A.n) if lines is None else lines
+        _stream(program, A, B, _no_weights(A.n), np.empty((0, B.n)), lines, out, threads)
+        return out
+
+    def symmetric_tile(self, program, rows, threads=1, out=None):
+        if not self.streams(program) or rows.features > HALF_FROM:
+            return super().symmetric_tile(program, rows, threads, out)
+        return self.tile(program, rows, rows, out, threads=threads)
+
+    def add_product(self, program, A, B, delta, f, threads=1, out=None, lines=None):
+        if not self.streams(program):
+            super().add_product(program, A, B, delta, f, threads, out, lines)
+            return
+        weights = Csr(np.arange(A.n + 1), np.zeros(A.n, dtype=np.int32), np.asarray(delta, dtype=np.float64), 1)
+        out = np.empty((0, B.n), dtype=B.dtype) if out is None else out
+        lines = np.empty(0, dtype=np.intp) if lines is None else lines
+        _stream(program, A, B, weights, f.reshape(1, -1), lines, out, threads)
+
+    def product(self, program, A, B, coef, threads=1):
+        if not self.streams(program):
+            return super().product(program, A, B, coef, threads)
+        weights = as_csr(np.asarray(coef, dtype=np.float64).reshape(B.n, int(np.prod(coef.shape[1:]))))
+        sums = np.zeros((weights.d, A.n))
+        _stream(program, B, A, weights, sums, np.empty(0, dtype=np.intp), np.empty((0, A.n), dtype=A.dtype), threads)
+        return np.ascontiguousarray(sums.T).reshape(A.n, *coef.shape[1:])
+
     def distances(self, kind, A, B, out):
         (tiles.l1_distances if kind == "l1" else tiles.chi2_distances)(A, B, out)
 
     def run_program(self, code, tiles, left, right, out, lines, start):
-        program.run_program(*code, tiles, left, right, out, lines, start)
+        program.run_program(code, tiles, left, right, out, lines, start)
 
     def accumulate(self, f, rows, lines, delta, start, stop):
         tiles.accumulate(f, rows, lines, delta, start, stop)
@@ -57,3 +94,33 @@ class NumbaBackend(Backend):
         steps, violations, entries = np.zeros(count, dtype=np.int64), np.full(count, np.inf), np.zeros(count, np.int64)
         run_parallel([partial(strip, first) for first in range(threads)], threads)
         return steps, violations, entries
+
+
+def _no_weights(m: int) -> Csr:
+    return Csr(np.zeros(m + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 0)
+
+
+def _stream(program, A, B, weights, f, lines, out, threads) -> None:
+    """Rows A against the columns B: sums into f (k, n), values into out[lines]; see :mod:`.stream`."""
+    if A.n == 0 or B.n == 0:
+        return
+    blocks = -(-B.n // stream.WIDTH)
+    threads = max(1, min(threads, blocks, A.n * B.n // VALUES_PER_THREAD))
+    common = (A.scalars, B.scalars, program.code, weights, f, lines, out)
+    columns = B.bases[0]
+    if isinstance(columns, Csr):
+        stride = stream.WIDTH if columns.d <= stream.WIPED else stream.NARROW
+        run, given = stream.stream_sparse, (columns, as_csr(A.bases[0]), columns.d, stride)
+    else:
+        run, given = stream.stream_dense, (B.panels, _padded(as_dense(A.bases[0])))
+
+    def strip(first, last):
+        run(*given, *common, first * stream.WIDTH, min(last * stream.WIDTH, B.n))
+
+    run_strips(strip, blocks, threads)
+
+
+def _padded(A):
+    """Rows of zeros make their number a multiple of what is multiplied together."""
+    missing = -len(A) % stream.ROWS
+    return np.ascontiguousarray(A) if missing == 0 else np.concatenate([A, np.zeros((missing, A.shape[1]), A.dtype)])

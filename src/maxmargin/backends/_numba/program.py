@@ -8,38 +8,45 @@ from maxmargin.backends._numba._jit import exp, fmax, jit
 
 # The operations of maxmargin.kernels._program.Op as literals (a test keeps the two lists equal): compiled code
 # freezes them at compile time.
-LOAD, CONSTANT, AFFINE, DISTANCE, SCALE, EXP, TANH, SQRT, POWER, REAL_POWER, ADD, MULTIPLY = range(12)
+LOAD, CONSTANT, AFFINE, DISTANCE, SCALE, EXP, TANH, SQRT, POWER, REAL_POWER, ADD, MULTIPLY, GAUSSIAN = range(13)
 
 
 @jit
-def run_program(operations, constants, depth, tiles, left, right, out, lines, start):
+def run_program(code, tiles, left, right, out, lines, start):
     """out[lines[r], start + c] = program(tiles[:, r, c])."""
     width = tiles.shape[2]
-    stack = np.empty((depth + 1, width), tiles.dtype)
+    stack = np.empty((code.depth + 1, width), tiles.dtype)
     for r in range(tiles.shape[1]):
-        evaluate(operations, constants, tiles[:, r], left[:, r], right, stack)
+        evaluate(code, tiles, r, left, r, right, 0, width, stack)
         out[lines[r], start : start + width] = stack[0, :]
 
 
 @jit
-def evaluate(operations, constants, bases, left, right, stack):
-    """Leave the values of one row of a tile in stack[0]; the stack is a few rows that stay in the L1 cache."""
-    top, scratch = -1, stack[stack.shape[0] - 1]
-    for o in range(operations.shape[0]):
-        op, operand = operations[o, 0], operations[o, 1]
-        if op == LOAD or op == CONSTANT:
+def evaluate(code, bases, r, left, i, right, start, width, stack):
+    """Leave the values of row r of the bases in stack[0]; the stack is a few rows that stay in the L1 cache.
+
+    The row's own scalars are left[:, i], those of the columns right[:, start : start + width]. Whole arrays and
+    positions are handed down, not slices: counting the references to a slice takes longer than a short loop.
+    """
+    top = -1
+    for o in range(code.operations.shape[0]):
+        op, operand = code.operations[o, 0], code.operations[o, 1]
+        a, b = code.constants[o, 0], code.constants[o, 1]
+        if op == LOAD:
             top += 1
-            if op == LOAD:
-                stack[top, :] = bases[operand]
-            else:
-                stack[top, :] = stack.dtype.type(constants[o, 0])
+            for c in range(width):
+                stack[top, c] = bases[operand, r, c]
+        elif op == CONSTANT:
+            top += 1
+            for c in range(width):
+                stack[top, c] = stack.dtype.type(a)
         elif op == ADD or op == MULTIPLY:
             top -= 1
-            combine(op, stack[top], stack[top + 1])
-        elif op == DISTANCE or op == SCALE:
-            with_scalars(op, stack[top], left[operand], right[operand])
+            combine(op, stack, top, width)
+        elif op == DISTANCE or op == SCALE or op == GAUSSIAN:
+            with_scalars(op, stack, top, width, left[operand, i], right, operand, start, a, b)
         else:
-            elementwise(op, stack[top], constants[o, 0], constants[o, 1], scratch)
+            elementwise(op, stack, top, width, a, b)
 
 
 @jit
@@ -48,8 +55,8 @@ def fill_row(i, K, diagonal, lazy):
     if lazy.filled[i]:
         return
     features = lazy.features
-    base = np.zeros((1, features.shape[1]))
-    row, d = base[0], features.shape[0]
+    base = np.zeros((1, 1, features.shape[1]))
+    row, d = base[0, 0], features.shape[0]
     for k in range(0, d - d % 4, 4):  # four features a pass: the sums are loaded and stored a quarter as often
         p, q, r, s = features[k], features[k + 1], features[k + 2], features[k + 3]
         a, b, c, e = p[i], q[i], r[i], s[i]
@@ -59,59 +66,67 @@ def fill_row(i, K, diagonal, lazy):
         value = features[k, i]
         for j in range(row.size):
             row[j] += value * features[k, j]
-    stack = np.empty((lazy.depth + 1, features.shape[1]))
-    evaluate(lazy.operations, lazy.constants, base, lazy.scalars[:, i], lazy.scalars, stack)
+    stack = np.empty((lazy.code.depth + 1, features.shape[1]))
+    evaluate(lazy.code, base, 0, lazy.scalars, i, lazy.scalars, 0, features.shape[1], stack)
     K[i, :] = stack[0]
     K[i, i] = diagonal[i]
     lazy.filled[i] = True
 
 
 @jit
-def combine(op, a, b):
-    """a = a + b or a * b."""
+def combine(op, stack, top, width):
+    """The line on top becomes the sum, or the product, of itself and the line above it."""
     if op == ADD:
-        for c in range(a.size):
-            a[c] += b[c]
+        for c in range(width):
+            stack[top, c] += stack[top + 1, c]
     else:
-        for c in range(a.size):
-            a[c] *= b[c]
+        for c in range(width):
+            stack[top, c] *= stack[top + 1, c]
 
 
 @jit
-def with_scalars(op, v, s, t):
-    """v = max(0, s + t - 2 v), or s v t."""
-    two, zero = v.dtype.type(2.0), v.dtype.type(0.0)
+def with_scalars(op, stack, top, width, s, scalars, line, start, a, b):
+    """v = max(0, s + t - 2 v), or s v t, or exp(a max(0, s + t - 2 v) + b), with t = scalars[line, start:]."""
+    two, zero = stack.dtype.type(2.0), stack.dtype.type(0.0)
+    first, size = np.uint64(start), np.uint64(width)  # unsigned: an index that may be negative does not vectorise
     if op == DISTANCE:
-        for c in range(v.size):
-            v[c] = fmax(s + t[c] - two * v[c], zero)
+        for c in range(size):
+            stack[top, c] = fmax(s + scalars[line, first + c] - two * stack[top, c], zero)
+    elif op == GAUSSIAN:
+        factor, shift = stack.dtype.type(a), stack.dtype.type(b)
+        for c in range(size):
+            square = fmax(s + scalars[line, first + c] - two * stack[top, c], zero)
+            stack[top, c] = exp(factor * square + shift)
     else:
-        for c in range(v.size):
-            v[c] *= s * t[c]
+        for c in range(size):
+            stack[top, c] *= s * scalars[line, first + c]
 
 
 @jit
-def elementwise(op, v, a, b, scratch):
-    """v = a v + b, exp v, tanh v, sqrt v, v^a."""
-    one, two = v.dtype.type(1.0), v.dtype.type(2.0)
+def elementwise(op, stack, top, width, a, b):
+    """v = a v + b, exp v, tanh v, sqrt v, v^a; the last line of the stack is scratch space."""
+    kind, scratch = stack.dtype.type, stack.shape[0] - 1
+    one, two = kind(1.0), kind(2.0)
     if op == AFFINE:
-        factor, shift = v.dtype.type(a), v.dtype.type(b)
-        for c in range(v.size):
-            v[c] = factor * v[c] + shift
+        factor, shift = kind(a), kind(b)
+        for c in range(width):
+            stack[top, c] = factor * stack[top, c] + shift
     elif op == EXP:
-        for c in range(v.size):
-            v[c] = exp(v[c])
+        for c in range(width):
+            stack[top, c] = exp(stack[top, c])
     elif op == TANH:
-        for c in range(v.size):
-            v[c] = one - two / (exp(two * v[c]) + one)
+        for c in range(width):
+            stack[top, c] = one - two / (exp(two * stack[top, c]) + one)
     elif op == SQRT:
-        for c in range(v.size):
-            v[c] = np.sqrt(v[c])
+        for c in range(width):
+            stack[top, c] = np.sqrt(stack[top, c])
     elif op == POWER:
-        scratch[:] = v
-        v[:] = one
+        for c in range(width):
+            stack[scratch, c] = stack[top, c]
+            stack[top, c] = one
         for _ in range(int(a)):
-            for c in range(v.size):
-                v[c] *= scratch[c]
+            for c in range(width):
+                stack[top, c] *= stack[scratch, c]
     elif op == REAL_POWER:
-        for c in range(v.size):
-            v[c] = v[c] ** v.dtype.type(a)
+        for c in range(width):
+            stack[top, c] = stack[top, c] ** kind(a)

@@ -72,7 +72,7 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, budget, may_s
 
 @jit
 def solve_many(
-    pointers, rows, features, scalars, operations, constants, depth, all_diagonal, linear, lower, upper, beta, f,
+    pointers, rows, features, scalars, code, all_diagonal, linear, lower, upper, beta, f,
     epsilon, budgets, may_shrink, tol, steps_per_row, polished, first, stride, steps, violations, entries,
 ):  # fmt: skip
     """Tasks first, first + stride, ... of a batch; task t holds the positions pointers[t] to pointers[t + 1].
@@ -87,9 +87,7 @@ def solve_many(
         begin, end = pointers[t], pointers[t + 1]
         n, own = end - begin, rows[begin:end]
         K = memory[: n * n].reshape(n, n)
-        lazy = LazyRows(
-            np.zeros(n, np.bool_), gathered(features, own), gathered(scalars, own), operations, constants, depth
-        )
+        lazy = LazyRows(np.zeros(n, np.bool_), gathered(features, own), gathered(scalars, own), code)
         diagonal = all_diagonal[own]
         b, p, low, high = beta[begin:end], linear[begin:end], lower[begin:end], upper[begin:end]
         for k in range(n):

@@ -23,9 +23,8 @@ class NumpyBackend(Backend):
         out[...] = manhattan_distances(A, B) if kind == "l1" else -additive_chi2_kernel(A, B)
 
     def run_program(self, code, tiles, left, right, out, lines, start):
-        operations, constants, _ = code
         stack: list[np.ndarray] = []
-        for (op, operand), (a, b) in zip(operations, constants, strict=True):
+        for (op, operand), (a, b) in zip(code.operations, code.constants, strict=True):
             if op == Op.LOAD:
                 stack.append(tiles[operand])
             elif op == Op.CONSTANT:
@@ -36,6 +35,9 @@ class NumpyBackend(Backend):
                 stack[-2:] = [stack[-2] * stack[-1]]
             elif op == Op.DISTANCE:
                 stack[-1] = np.maximum(left[operand][:, None] + right[operand] - 2 * stack[-1], 0)
+            elif op == Op.GAUSSIAN:
+                square = np.maximum(left[operand][:, None] + right[operand] - 2 * stack[-1], 0)
+                stack[-1] = np.exp(square.dtype.type(a) * square + square.dtype.type(b))
             elif op == Op.SCALE:
                 stack[-1] = left[operand][:, None] * stack[-1] * right[operand]
             else:

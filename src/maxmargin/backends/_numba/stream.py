@@ -1,0 +1,102 @@
+"""Kernel rows by blocks that stay in the first-level cache: dot products, program, and sums in one go.
+
+Problem: out[lines[i]] = k(a_i, .) and f[t] += sum_i weight_it k(a_i, .), for rows a_i against columns (the other rows),
+either of the two left out if not wanted. Kernels whose program reads one dot product.
+Cost per value: d / 16 or (non-zeros of a_i) / 16 multiply-adds of a vector, and the program's. Nothing of size m x n
+is written unless ``out`` is wanted: below about 100 features computing a value again is cheaper than fetching it.
+Invariant: sums over at most SHORT_SUM rows are kept in the tile's precision, longer ones in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba.program import evaluate
+from maxmargin.backends._numba.tiles import SHORT_SUM
+from maxmargin.backends._numba.vectors import ROWS, VECTOR, WIDE, aligned, dense_dots, sparse_dots
+
+#: Columns of a block, a multiple of WIDE vectors; and of one with so many features that it would leave the cache.
+WIDTH, NARROW = 512, 64
+#: Features up to which a block is wiped whole, not value by value.
+WIPED = 1024
+#: Sparse rows multiplied with a block before they are used; divides SHORT_SUM.
+GROUP = 64
+
+
+@jit
+def stream_dense(panels, A, left, right, code, weights, f, lines, out, first, last):
+    """Columns first..last - 1, with ``panels`` (n / lanes, d, lanes) and dense rows A, padded to ROWS with zeros."""
+    lanes, d = VECTOR // A.itemsize, A.shape[1]
+    block, stack = aligned(ROWS * WIDTH, A), np.empty((code.depth + 1, WIDTH), A.dtype)
+    short = np.zeros((f.shape[0], WIDTH), A.dtype)
+    rows, flat_A, flat_panels = block.reshape(1, ROWS, WIDTH), A.reshape(-1), panels.reshape(-1)
+    for start in range(first, last, WIDTH):
+        width = min(WIDTH, last - start)
+        for i in range(0, left.shape[1], ROWS):
+            for c in range(0, width, lanes):
+                dense_dots(flat_A, i * d, d, flat_panels, (start + c) * d, block, c, WIDTH)
+            for r in range(min(ROWS, left.shape[1] - i)):
+                use_row(code, rows, r, left, i + r, right, start, width, stack, weights, short, lines, out)
+            if (i + ROWS) % SHORT_SUM == 0 or i + ROWS >= left.shape[1]:
+                flush(short, f, start, width)
+
+
+@jit
+def stream_sparse(columns_of, rows_of, d, stride, left, right, code, weights, f, lines, out, first, last):
+    """Columns first..last - 1 by ``stride``; both sides are sparse, the columns are made dense a block at a time."""
+    lanes, m = WIDE * VECTOR // rows_of.data.itemsize, left.shape[1]
+    block, stack = aligned(GROUP * stride, rows_of.data), np.empty((code.depth + 1, stride), rows_of.data.dtype)
+    short = np.zeros((f.shape[0], stride), rows_of.data.dtype)
+    panel = aligned(d * stride, rows_of.data)
+    rows = block.reshape(1, GROUP, stride)
+    for start in range(first, last, stride):
+        width = min(stride, last - start)
+        spread_out(columns_of, start, width, lanes, d, panel, True)
+        for i in range(0, m, GROUP):
+            height = min(GROUP, m - i)
+            for c in range(0, width, lanes):
+                for r in range(height):
+                    begin, end = rows_of.indptr[i + r], rows_of.indptr[i + r + 1]
+                    sparse_dots(rows_of.indices, rows_of.data, begin, end, panel, c * d, block, r * stride + c)
+            for r in range(height):
+                use_row(code, rows, r, left, i + r, right, start, width, stack, weights, short, lines, out)
+            if (i + GROUP) % SHORT_SUM == 0 or i + GROUP >= m:
+                flush(short, f, start, width)
+        spread_out(columns_of, start, width, lanes, d, panel, False)
+
+
+@jit
+def spread_out(columns_of, start, width, lanes, d, panel, write):
+    """Sparse rows start..start + width - 1 as dense columns, ``lanes`` of them side by side; or zeros again."""
+    if not write and d <= WIPED:
+        panel[:] = 0
+        return
+    for c in range(width):
+        corner = c // lanes * lanes * d + c % lanes
+        for j in range(columns_of.indptr[start + c], columns_of.indptr[start + c + 1]):
+            panel[corner + columns_of.indices[j] * lanes] = columns_of.data[j] if write else 0.0
+
+
+@jit
+def use_row(code, rows, r, left, i, right, start, width, stack, weights, short, lines, out):
+    """Turn dot products into kernel values, keep them if asked to, and add them to the sums."""
+    evaluate(code, rows, r, left, i, right, start, width, stack)
+    if out.shape[0] > 0:
+        line, place = lines[i], np.uint64(start)
+        for c in range(np.uint64(width)):
+            out[line, place + c] = stack[0, c]
+    for e in range(weights.indptr[i], weights.indptr[i + 1]):
+        weight, t = stack.dtype.type(weights.data[e]), weights.indices[e]
+        for c in range(width):
+            short[t, c] += weight * stack[0, c]
+
+
+@jit
+def flush(short, f, start, width):
+    """Short sums go into the float64 ones."""
+    place = np.uint64(start)
+    for t in range(short.shape[0]):
+        for c in range(np.uint64(width)):
+            f[t, place + c] += short[t, c]
+            short[t, c] = 0
