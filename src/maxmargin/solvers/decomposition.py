@@ -18,6 +18,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, LazyRows
 from maxmargin.problems import DualQP, Problem
 from maxmargin.solvers._base import Gram, Solution, Status, Watch
+from maxmargin.solvers._newton import face_step
 
 #: Least size of a working set, and rows of the problem that ask for one more member.
 SMALLEST_BLOCK, ROWS_PER_MEMBER = 256, 16
@@ -27,6 +28,10 @@ STEPS_TIMES_ROWS = 2**25
 MIDDLE = 4
 #: Pairwise steps per row, on a problem that is one working set, before Newton steps are tried.
 FIRST_STEPS = 20
+#: Pairwise steps per member of a working set before a Newton step is tried, and how often they take turns.
+STEPS_PER_MEMBER, MOST_ALTERNATIONS = 5, 10
+#: Multiplications in a Newton solve that a pairwise step's pass over the working set is worth.
+NEWTON_PAYS = 100
 #: Relative gain of the objective that counts as none; three rounds without end the fit.
 NO_GAIN = 1e-15
 #: Relative error of a score summed from rounded kernel values.
@@ -34,7 +39,7 @@ ROUNDING = 64 * np.finfo(np.float64).eps
 #: Polishing stops when the violation is this small relative to the largest score.
 POLISHED = 1e-11
 #: Rows drawn to measure the error of float32 scores, and the safety factor on what is seen there.
-SAMPLE, SAFETY = 256, 3.0
+SAMPLE, SAFETY = 64, 3.0
 
 
 @dataclass(frozen=True)
@@ -121,27 +126,26 @@ class Decomposition:
     def _solve_by_blocks(self, problem: Problem, gram: Gram, beta: FloatArray, watch: Watch) -> Solution:
         qp = problem.qp
         f = gram.product(beta) if beta.any() else np.zeros(gram.n)
-        n_iter, refreshed = 0, False
+        n_iter, rough = 0, 0
         previous: IntArray = np.zeros(0, dtype=np.intp)
         while True:
             violation = qp.violation(beta, f + qp.linear)
-            status = watch.judge(problem, beta, f, n_iter, violation)
             exact = gram.dtype == np.float64
-            if status is Status.OPTIMAL and not exact and not refreshed:
-                refreshed = True
-                refresh(gram, qp, beta, f, watch.tol * problem.unit(beta, f))
-                continue
+            if not exact and beta.any() and refresh(gram, qp, beta, f, violation, watch.tol * problem.unit(beta, f)):
+                violation, rough = qp.violation(beta, f + qp.linear), rough + 1
+            else:
+                rough = 0
+            status = watch.judge(problem, beta, f, n_iter, violation)
             if status is not None:
                 return watch.solution(beta, f, status, n_iter, gram.entries)
-            refreshed = False
-            goal = self.inner * violation
+            if rough > 2:  # float32 tiles are not good enough any more
+                f, gram, exact = gram.product(beta), gram.in_float64(), True
             part = _Part(qp, gram, beta, f, previous)
-            moved, steps = self._round(part, goal, watch, n_iter, deep=True)
+            moved, steps = self._round(part, self.inner * violation, watch, n_iter, deep=True)
             n_iter += steps
             previous = part.previous
             if not moved and not exact:
-                f = gram.product(beta)
-                gram = gram.in_float64()
+                f, gram = gram.product(beta), gram.in_float64()
                 continue
             if not moved or (exact and violation <= rounding_floor(gram.diagonal, beta)):
                 return watch.solution(beta, f, Status.STALLED, n_iter, gram.entries)
@@ -169,9 +173,7 @@ class Decomposition:
                     break
             gram.entries += within.gram.entries
         else:
-            block, local = gram.block(index), f[index] + sub.linear
-            most = watch.steps_left(n_iter, STEPS_TIMES_ROWS // self.block_size)
-            steps = self._inner(sub, slice(None), block, local, inner_beta, gram.diagonal[index], goal, most).steps
+            steps = self._solve_block(sub, gram, index, f[index] + sub.linear, inner_beta, goal, watch, n_iter)
         delta = inner_beta - beta[index]
         moved = np.flatnonzero(delta)
         beta[index] = inner_beta
@@ -179,6 +181,47 @@ class Decomposition:
             gram.add_product(f, index[moved], delta[moved])
         part.previous = index
         return len(moved) > 0, steps
+
+    def _solve_block(
+        self,
+        qp: DualQP,
+        gram: Gram,
+        index: IntArray,
+        grad: FloatArray,
+        beta: FloatArray,
+        goal: float,
+        watch: Watch,
+        n_iter: int,
+    ) -> int:
+        """Pairwise steps on the working set ``index``, with Newton steps where they are slow; the steps taken."""
+        K, steps, diagonal = gram.block(index), 0, gram.diagonal[index]
+        for _ in range(MOST_ALTERNATIONS):
+            most = watch.steps_left(n_iter + steps, STEPS_PER_MEMBER * len(index))
+            result = self._inner(qp, slice(None), K, grad, beta, diagonal, goal, most)
+            steps += result.steps
+            if result.violation <= goal or watch.must_stop(n_iter + steps):
+                break
+            free = np.flatnonzero((beta > qp.lower) & (beta < qp.upper) & (beta != 0))
+            if not len(free) or len(free) ** 3 > NEWTON_PAYS * steps * len(index):
+                continue
+            step = self._face_step(qp, gram, index, grad, beta, free)
+            if step is None:
+                continue
+            delta = step - beta[free]
+            beta[free] = step
+            grad += delta.astype(K.dtype) @ K[free]
+        return steps
+
+    def _face_step(
+        self, qp: DualQP, gram: Gram, index: IntArray, grad: FloatArray, beta: FloatArray, free: IntArray
+    ) -> FloatArray | None:
+        sides = np.sign(beta[free])
+        spent = qp.budget is not None and qp.slack(beta) == 0
+        sums = np.array([np.ones(len(free))] * qp.balance + [sides] * spent).reshape(-1, len(free))
+        lower = np.where(sides > 0, 0.0, qp.lower[free])
+        upper = np.where(sides > 0, qp.upper[free], 0.0)
+        K = gram.cross(index[free], index[free])
+        return face_step(K, grad[free] + qp.epsilon * sides, beta[free], lower, upper, sums)
 
     def _size(self, qp: DualQP, beta: FloatArray) -> int:
         """Room for the free variables and newcomers: smaller sets zigzag, and a round costs passes over all n rows."""
@@ -264,20 +307,36 @@ def _largest(values: FloatArray, count: int) -> IntArray:
     return top[np.isfinite(values[top])]
 
 
-def refresh(gram: Gram, qp: DualQP, beta: FloatArray, f: FloatArray, tol: float) -> None:
-    """Recompute in float64 the scores that decide whether the point is optimal, if float32 tiles left them too rough.
+def refresh(gram: Gram, qp: DualQP, beta: FloatArray, f: FloatArray, violation: float, tol: float) -> bool:
+    """Recompute in float64 the scores that matter, if float32 tiles left them too rough; whether that was so.
 
-    The error is measured on a sample. Rows whose slope is further from the violated interval than that cannot matter.
+    The error is measured on a sample of the rows that matter: those whose slope is not clearly outside the interval
+    that the violation spans.
     """
-    sample = np.sort(np.random.default_rng(0).choice(gram.n, size=min(SAMPLE, gram.n), replace=False))
-    exact = gram.product(beta, sample)
-    error = SAFETY * float(np.abs(exact - f[sample]).max())
-    f[sample] = exact
-    if error <= 0.1 * tol:
-        return
     up, down = qp.slopes(beta, f + qp.linear)
-    if qp.budget is None:
-        low, high = float(np.min(up)), float(np.max(down))
-        rows = np.flatnonzero((up <= max(low, high) + 4 * error) | (down >= min(low, high) - 4 * error))
-    rows = np.flatnonzero((up <= max(low, high) + 4 * error) & (down >= min(low, high) - 4 * error)) if False else rows
+    rows = _near(qp, beta, up, down, violation)
+    sample = np.random.default_rng(0).choice(rows, size=min(SAMPLE, len(rows)), replace=False)
+    exact = gram.product(beta, sample)
+    error = SAFETY * float(np.abs(exact - f[sample]).max(initial=0.0))
+    f[sample] = exact
+    if error <= 0.1 * max(violation, tol):
+        return False
+    rows = _near(qp, beta, up, down, max(violation, 2 * error))
     f[rows] = gram.product(beta, rows)
+    return True
+
+
+def _near(qp: DualQP, beta: FloatArray, up: FloatArray, down: FloatArray, width: float) -> IntArray:
+    """Rows that may be moved and whose slope is within ``width`` of the violated interval (of their family)."""
+    near = np.zeros(qp.n, dtype=bool)
+    families = [(up, down)]
+    if qp.budget is not None:
+        above = beta >= 0, beta > 0
+        families = [
+            (np.where(up_side, up, np.inf), np.where(down_side, down, -np.inf))
+            for up_side, down_side in (above, (~above[0], ~above[1]))
+        ]
+    for rising, falling in families:
+        low, high = float(np.min(rising)), float(np.max(falling))
+        near |= (rising <= max(low, high) + width) | (falling >= min(low, high) - width)
+    return np.flatnonzero(near)

@@ -1,0 +1,83 @@
+r"""Newton steps on the free variables of a large working set: where pairwise steps crawl, one solve moves them all.
+
+With F the variables strictly inside their bounds (and away from 0, where |b| has its kink) the optimum of their face
+solves linear equations. Walk towards it; where a variable meets its bound, keep it there and turn towards the optimum
+of the smaller face, and so on. With M the inverse of K on the face, fixing variable j moves the optimum along the
+column M_j: the rule by which a Gaussian is conditioned on one of its coordinates. So one inverse serves the whole
+walk, however many bounds it meets.
+Invariant: feasibility; the objective never increases. Cost: |F|^3 once, |F| k for the k-th bound met.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from maxmargin._types import FloatArray
+
+#: Shifts of the diagonal tried in turn, relative to its mean; more than the last is not a Newton step.
+SHIFTS = (1e-14, 1e-12, 1e-10)
+#: Most bounds met in one walk.
+MOST_BOUNDS = 1000
+#: A variance this small, relative to the largest, is rounding: the variable is settled by the others.
+SETTLED = 1e-12
+
+
+def face_step(
+    K: FloatArray, grad: FloatArray, beta: FloatArray, lower: FloatArray, upper: FloatArray, sums: FloatArray
+) -> FloatArray | None:
+    """New values of ``beta`` that lower 1/2 d'Kd + grad'd and keep sums @ beta and the bounds; None if there are none.
+
+    ``sums`` has a line per sum that must be kept.
+    """
+    M = _inverse(K)
+    if M is None:
+        return None
+    columns, variances = [], []  # conditioning on x: M - sum of column column' / variance
+    for line in sums:
+        column = M @ line - sum((c * (c @ line) / v for c, v in zip(columns, variances, strict=True)), np.zeros(len(M)))
+        columns.append(column)
+        variances.append(float(line @ column))
+    fixed = np.zeros((MOST_BOUNDS + len(sums), len(M)))
+    for number, (column, variance) in enumerate(zip(columns, variances, strict=True)):
+        fixed[number] = column / np.sqrt(variance)
+    count = len(sums)
+    optimum = beta - (M @ grad - fixed[:count].T @ (fixed[:count] @ grad))
+    smallest = SETTLED * float(np.max(np.diag(M)))
+    x, moving = beta.copy(), np.ones(len(M), dtype=bool)
+    while count < len(fixed):
+        d = np.where(moving, optimum - x, 0.0)
+        bound = np.where(d > 0, upper, lower)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.where(d != 0, (bound - x) / d, np.inf)
+        j = int(np.argmin(steps))
+        if steps[j] >= 1.0:
+            x = np.where(moving, optimum, x)
+            break
+        x += max(steps[j], 0.0) * d
+        x[j], moving[j] = bound[j], False
+        column = M[j] - fixed[:count, j] @ fixed[:count]
+        if column[j] > smallest:
+            optimum += column * ((x[j] - optimum[j]) / column[j])
+            fixed[count] = column / np.sqrt(column[j])
+            count += 1
+    x = np.clip(x, lower, upper)
+    d = x - beta
+    gain = -float(grad @ d + 0.5 * d @ (K @ d))
+    return x if gain > 0 else None
+
+
+def _inverse(K: FloatArray) -> FloatArray | None:
+    """K^-1 by Cholesky with the least shift that works."""
+    mean = float(np.mean(np.diag(K)))
+    for shift in SHIFTS:
+        shifted = K.copy()
+        shifted.flat[:: len(K) + 1] += max(shift * mean, 1e-300)
+        factor, failed = dpotrf(shifted.T, lower=1, overwrite_a=True)
+        if failed:
+            continue
+        half, _ = dpotri(factor, lower=1, overwrite_c=True)
+        inverse = np.tril(half)
+        inverse += np.tril(half, -1).T
+        return inverse
+    return None
