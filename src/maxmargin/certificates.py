@@ -32,6 +32,8 @@ SNAP = 1e-6
 #: Rows drawn at random to measure the solver's error when not every score is recomputed (an eighth of a small
 #: task's), and the safety factor.
 SAMPLE, SAMPLE_LEAST, SAFETY = 256, 16, 3.0
+#: Kernel values up to which all rows that decide over the gap of a task are recomputed; beyond, a sample of them.
+DECISIVE_VALUES = 2**23
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Certificate:
         mean small.
     method : str
         'recomputed': every score was computed afresh from the data. 'bounded': the solver's scores were used,
-        the free support vectors and a random sample of rows recomputed, and ``error_bound`` added.
+        a random sample recomputed, all others taken to be off by three times the largest error seen there, and
+        the rows recomputed that decide over the gap within that error (a sample of very many).
     reason : str
         Why ``holds`` is False; empty otherwise.
     error_bound : float
@@ -159,8 +162,8 @@ def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatA
     at_bounds = judged.beta
     if judged.beta is not task.dual_coef or errors is None:  # publishing may scale alpha, and float32 round it
         at_bounds = problem.qp.snapped(judged.beta, SNAP)
-    violation = problem.qp.violation(at_bounds, judged.f + problem.qp.linear)
-    kkt = violation / problem.unit(judged.beta, judged.f) + 2 * error
+    off = None if errors is None else errors * _scale(judged.beta, task.dual_coef)
+    kkt = problem.qp.violation(at_bounds, judged.f + problem.qp.linear, off) / problem.unit(judged.beta, judged.f)
     feasible = problem.qp.infeasibility(judged.beta) <= FEASIBILITY_TOL
     finite = bool(np.isfinite([judged.primal, judged.dual, gap]).all())
     reason = "" if feasible else "the dual point is not feasible"
@@ -220,10 +223,10 @@ def _judge_pairs(
     # slopes of the dual in beta = sign * alpha: up where alpha may grow (sign > 0) or shrink (sign < 0)
     may_rise = np.where(sign > 0, alpha < C, alpha > 0)
     may_fall = np.where(sign > 0, alpha > 0, alpha < C)
-    up = np.minimum.reduceat(np.where(may_rise, f - sign, np.inf), starts)
-    down = np.maximum.reduceat(np.where(may_fall, f - sign, -np.inf), starts)
+    up = np.minimum.reduceat(np.where(may_rise, f - sign - error, np.inf), starts)
+    down = np.maximum.reduceat(np.where(may_fall, f - sign + error, -np.inf), starts)
     width = down - up if problems[0].fit_intercept else np.maximum(-up, down)
-    kkt = np.maximum(width, 0.0) + 2 * np.maximum.reduceat(error, starts)
+    kkt = np.maximum(width, 0.0)
     outside = np.maximum.reduceat(((alpha < 0) | (alpha > C)).astype(float), starts) > 0
     if problems[0].fit_intercept:
         outside |= np.abs(np.add.reduceat(sign * alpha, starts)) > FEASIBILITY_TOL * np.maximum(linear, 1e-300)
@@ -240,6 +243,11 @@ def _judge_pairs(
         else judge(tasks[t], scores[t], definite, None if errors is None else errors[t])
         for t in range(len(tasks))
     ]  # fmt: skip
+
+
+def _scale(beta: FloatArray, dual_coef: FloatArray) -> float:
+    """How many times the published coefficients the dual variables are."""
+    return float(np.abs(beta).sum()) / max(float(np.abs(dual_coef).sum()), np.finfo(float).tiny)
 
 
 def _raised(task: Delivered, f: FloatArray, errors: FloatArray, gap: float) -> float:
@@ -274,8 +282,11 @@ def recomputed_scores(kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) ->
 def _shared_scores(
     kernel: Kernel, X: RowData, tasks: Sequence[Delivered], wanted: Sequence[IntArray]
 ) -> list[FloatArray]:
-    """Scores of every task on the rows wanted of it, from one table of kernel values."""
+    """Scores of every task on the rows wanted of it, from one table of kernel values or, if that is less, task by task."""
     rows, support = union(wanted), union([task.rows[task.dual_coef != 0] for task in tasks])
+    alone = sum(len(own) * int(np.count_nonzero(task.dual_coef)) for own, task in zip(wanted, tasks, strict=True))
+    if 2 * alone < len(rows) * len(support):
+        return [_own_scores(kernel, X, task, own) for task, own in zip(tasks, wanted, strict=True)]
     place = np.zeros(1 + max(int(task.rows.max()) for task in tasks), dtype=np.intp)  # row -> line of a table
     place[support] = np.arange(len(support))
     coef = np.zeros((len(support), len(tasks)))
@@ -285,6 +296,11 @@ def _shared_scores(
     scores = scores_at(kernel, X, rows, support, coef)
     place[rows] = np.arange(len(rows))
     return [scores[place[own], number] for number, own in enumerate(wanted)]
+
+
+def _own_scores(kernel: Kernel, X: RowData, task: Delivered, rows: IntArray) -> FloatArray:
+    used = np.flatnonzero(task.dual_coef)
+    return scores_at(kernel, X, rows, task.rows[used], task.dual_coef[used])
 
 
 def union(parts: Sequence[IntArray]) -> IntArray:
@@ -320,28 +336,46 @@ def bounded_scores(
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Scores and error bounds of every task, from the solver's scores ``known``.
 
-    The free support vectors and a random sample are recomputed (error 0); the others are taken to be off by at
-    most SAFETY times the largest error seen on the sample.
+    A random sample is recomputed; all other scores are taken to be off by at most SAFETY times the largest error seen
+    there. Rows that contribute to the gap within that error are then recomputed too (beyond DECISIVE_VALUES kernel
+    values again a sample of them, with an error bound of its own). What was recomputed has error 0.
     """
     order = np.random.default_rng(seed).permutation(1 + max(int(task.rows.max()) for task in tasks))
-    samples, exact = [], []  # one order for all tasks, so that their samples share kernel values
-    for task, f in zip(tasks, known, strict=True):
-        qp = task.problem.qp
-        beta = task.problem.recovered(task.dual_coef, f, task.intercept)[0]
-        samples.append(np.argsort(order[task.rows])[: max(SAMPLE_LEAST, min(SAMPLE, qp.n // 8))])
-        chosen = (beta > qp.lower) & (beta < qp.upper) & (beta != 0)
-        chosen[samples[-1]] = True
-        exact.append(np.flatnonzero(chosen))
-    wanted = [task.rows[own] for task, own in zip(tasks, exact, strict=True)]
-    results = []
-    for values, f, own, sample in zip(_shared_scores(kernel, X, tasks, wanted), known, exact, samples, strict=True):
-        scores = f.copy()
-        scores[own] = values
-        seen = float(np.abs(scores[sample] - f[sample]).max(initial=0.0))
-        errors = np.full(len(f), SAFETY * seen)
-        errors[own] = 0.0
-        results.append((scores, errors))
-    return results
+    by_chance = [np.argsort(order[task.rows]) for task in tasks]  # one order, so that samples share kernel values
+    samples = [rows[: max(SAMPLE_LEAST, min(SAMPLE, len(rows) // 8))] for rows in by_chance]
+    scores, errors = [f.copy() for f in known], [np.zeros(len(f)) for f in known]
+    everywhere = [np.ones(len(f), dtype=bool) for f in known]
+    _recompute(kernel, X, tasks, samples, everywhere, scores, errors)
+    decisive = [_decisive(task, f, error) for task, f, error in zip(tasks, scores, errors, strict=True)]
+    chosen = []
+    for task, rows, matters in zip(tasks, by_chance, decisive, strict=True):
+        own = rows[matters[rows]]
+        chosen.append(own if len(own) * np.count_nonzero(task.dual_coef) <= DECISIVE_VALUES else own[:SAMPLE])
+    _recompute(kernel, X, tasks, chosen, decisive, scores, errors)
+    return list(zip(scores, errors, strict=True))
+
+
+def _recompute(
+    kernel: Kernel,
+    X: RowData,
+    tasks: Sequence[Delivered],
+    samples: Sequence[IntArray],
+    kinds: Sequence[Any],
+    scores: Sequence[FloatArray],
+    errors: Sequence[FloatArray],
+) -> None:
+    """Exact scores on the samples, in place, and what that says of the errors of all rows of their kind."""
+    values = _shared_scores(kernel, X, tasks, [task.rows[own] for task, own in zip(tasks, samples, strict=True)])
+    for exact, own, kind, f, error in zip(values, samples, kinds, scores, errors, strict=True):
+        error[kind] = SAFETY * float(np.abs(exact - f[own]).max(initial=0.0))
+        error[own], f[own] = 0.0, exact
+
+
+def _decisive(task: Delivered, f: FloatArray, error: FloatArray) -> Any:
+    """Rows whose term of the gap is not certain to be 0."""
+    problem, known = task.problem, error == 0
+    ends = [problem.gap_terms(*problem.recovered(task.dual_coef, f + s * error, task.intercept)) for s in (-1.0, 1.0)]
+    return ((ends[0] > 0) | (ends[1] > 0))[: len(f)] & ~known
 
 
 def take(X: RowData, rows: IntArray) -> RowData:

@@ -15,6 +15,8 @@ from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Kernel, Program
 from maxmargin.kernels._program import Op
 
+#: Values of rows that are converted to float64 at a time.
+FLOAT64_VALUES = 2**22
 #: Columns whose partial sums stay in the L1 cache during a gradient update.
 STRIP = 2048
 #: Up to this many features (non-zeros of sparse rows) a row of K is computed about as fast as it is fetched.
@@ -59,7 +61,7 @@ class KernelGram:
         self.diagonal: FloatArray = kernel.diag(X)
         self.entries = 0
         self._cache: RowCache | None = None
-        self._memory: list[Array] = [np.empty(0)]  # of blocks, shared with parts: touching new memory takes time
+        self._memory: list[Array] = [np.empty(0)]  # of blocks: touching new memory takes longer than filling it
 
     @property
     def n(self) -> int:
@@ -76,9 +78,15 @@ class KernelGram:
         part.rows = self.rows.take(index)
         part.index = index if self.index is None else self.index[index]
         part.diagonal = self.diagonal[index]
-        part.threads, part.entries, part._cache = threads, 0, None
+        part.threads, part.entries, part._cache, part._memory = threads, 0, None, [np.empty(0)]
         if cache_bytes is not None:
             part.cache_bytes = cache_bytes
+        return part
+
+    def within(self, index: IntArray) -> KernelGram:
+        """:meth:`take`, to be used in turn with this one, never beside it: they share threads and memory of blocks."""
+        part = self.take(index, self.threads)
+        part._memory = self._memory
         return part
 
     def in_float64(self) -> KernelGram:
@@ -173,13 +181,14 @@ class KernelGram:
         lines = np.arange(self.n) if lines is None else lines
         result = np.zeros(len(lines))
         self.entries += len(lines) * len(support)
-        for first in range(0, len(lines), 4096):  # float32 input is never copied to float64 whole
-            A = self._float64_rows(lines[first : first + 4096])
-            for start in range(0, len(support), 4096):
-                part = support[start : start + 4096]
-                B = self._float64_rows(part)
+        height = max(256, int(FLOAT64_VALUES / max(1.0, self.rows.features)))
+        for start in range(0, len(support), height):  # float32 input is never copied to float64 whole
+            part = support[start : start + height]
+            B = self._float64_rows(part)
+            for first in range(0, len(lines), height):
+                A = self._float64_rows(lines[first : first + height])
                 values = self.backend.product(self.program, A, B, beta[part], threads=self.threads)
-                result[first : first + 4096] += values
+                result[first : first + height] += values
         return result
 
     def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None) -> Array:

@@ -63,8 +63,10 @@ class Rows:
     @property
     def features(self) -> float:
         """Mean number of values of a row that enter a dot product."""
-        base = self.bases[0]
-        return len(base.data) / max(1, self.n) if isinstance(base, Csr) else base.shape[1]
+        base = self.bases[0] if self.bases else None
+        if isinstance(base, Csr):
+            return float(base.indptr[-1] - base.indptr[0]) / max(1, self.n)
+        return float(base.shape[1]) if isinstance(base, np.ndarray) else 1.0
 
     @cached_property
     def panels(self) -> Array:

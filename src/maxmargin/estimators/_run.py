@@ -39,7 +39,7 @@ TINY_VALUES = 2**15
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
 #: ``certify='auto'`` recomputes every score when that takes at most this many kernel values, or this share of all.
-CHEAP_VALUES, CHEAP_SHARE = 2**17, 0.25
+CHEAP_VALUES, CHEAP_SHARE = 2**17, 0.02
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,17 @@ from maxmargin.kernels._program import Builder, Op, RowScalar
 
 #: Eigenvalues of a matrix A above -EIGENVALUE_TOL * largest count as non-negative.
 EIGENVALUE_TOL = 1e-10
+#: Values of sparse rows that may be made dense for a product.
+DENSE_VALUES = 2**23
 
 
 def dot(X: RowData, Z: RowData) -> FloatArray:
     """X Z' as a dense array."""
+    if sp.issparse(X) and sp.issparse(Z) and min(X.shape[0], Z.shape[0]) * X.shape[1] <= DENSE_VALUES:
+        # a product of sparse matrices looks every index up; with one of them dense it is a plain sum
+        if X.shape[0] <= Z.shape[0]:
+            return np.ascontiguousarray(np.asarray(Z @ X.toarray().T).T)
+        return np.asarray(X @ Z.toarray().T)
     return np.asarray(safe_sparse_dot(X, Z.T, dense_output=True))
 
 

@@ -108,12 +108,15 @@ class DualQP:
         left = self.budget - float(np.abs(beta).sum())
         return left if left > 1e-12 * self.budget else 0.0
 
-    def violation(self, beta: FloatArray, grad: FloatArray) -> float:
+    def violation(self, beta: FloatArray, grad: FloatArray, errors: FloatArray | None = None) -> float:
         """Width m - M of the violated interval: the largest first-order gain of a feasible move, at least 0.
 
-        With balance and no budget this is LIBSVM's stopping measure.
+        With balance and no budget this is LIBSVM's stopping measure. With ``errors``, what ``grad`` may be off by,
+        it is the largest width there can be.
         """
         up, down = self.slopes(beta, grad)
+        if errors is not None:
+            up, down = up - errors, down + errors
         if self.budget is None:
             if self.balance:
                 return _width(up, down)

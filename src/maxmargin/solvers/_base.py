@@ -102,6 +102,16 @@ class Gram(Protocol):
     def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
         """K[lines] @ beta computed afresh in float64."""
 
+    @property
+    def recomputes(self) -> bool:
+        """Whether a kernel row costs no more to compute than to keep, so that it pays to compute parts of rows."""
+
+    def within(self, index: IntArray) -> Gram:
+        """The matrix of some of the rows, to be used in turn with this one."""
+
+    def cross(self, lines: IntArray, columns: IntArray) -> FloatArray:
+        """K[lines, columns] in float64."""
+
     def in_float64(self) -> Gram:
         """The same matrix with blocks in float64."""
 

@@ -61,10 +61,19 @@ def face_step(
             optimum += column * ((x[j] - optimum[j]) / column[j])
             fixed[count] = column / np.sqrt(column[j])
             count += 1
-    x = np.clip(x, lower, upper)
+    x = _with_sums(np.clip(x, lower, upper), beta, moving, lower, upper, sums)
     d = x - beta
     gain = -float(grad @ d + 0.5 * d @ (K @ d))
     return x if gain > 0 else None
+
+
+def _with_sums(x, beta, moving, lower, upper, sums) -> FloatArray:
+    """``x`` with the sums of ``beta``: rounding errors are spread over the variables that are inside their bounds."""
+    for _ in range(2):
+        inside = sums * (moving & (x > lower) & (x < upper))
+        missing = sums @ (beta - x)
+        x = np.clip(x + np.linalg.lstsq(inside @ inside.T, missing, rcond=None)[0] @ inside, lower, upper)
+    return x
 
 
 def _inverse(K: FloatArray) -> FloatArray | None:

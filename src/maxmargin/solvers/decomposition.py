@@ -36,6 +36,8 @@ NEWTON_PAYS = 100
 NO_GAIN = 1e-15
 #: Relative error of a score summed from rounded kernel values.
 ROUNDING = 64 * np.finfo(np.float64).eps
+#: Error of a score summed from float32 tiles, relative to the largest kernel value and the sum of |beta|.
+ROUNDING_32 = 2 * float(np.finfo(np.float32).eps)
 #: Polishing stops when the violation is this small relative to the largest score.
 POLISHED = 1e-11
 #: Rows drawn to measure the error of float32 scores, and the safety factor on what is seen there.
@@ -126,29 +128,32 @@ class Decomposition:
     def _solve_by_blocks(self, problem: Problem, gram: Gram, beta: FloatArray, watch: Watch) -> Solution:
         qp = problem.qp
         f = gram.product(beta) if beta.any() else np.zeros(gram.n)
-        n_iter, rough = 0, 0
-        previous: IntArray = np.zeros(0, dtype=np.intp)
+        n_iter, rough, settled, part = 0, 0, False, _Part(qp, gram, beta, f, np.zeros(0, dtype=np.intp))
         while True:
-            violation = qp.violation(beta, f + qp.linear)
-            exact = gram.dtype == np.float64
-            if not exact and beta.any() and refresh(gram, qp, beta, f, violation, watch.tol * problem.unit(beta, f)):
-                violation, rough = qp.violation(beta, f + qp.linear), rough + 1
+            violation = qp.violation(beta, part.f + qp.linear)
+            needed = max(violation, watch.tol * problem.unit(beta, part.f))
+            exact = part.gram.dtype == np.float64
+            if not exact and refreshed(part, needed):
+                violation, rough = qp.violation(beta, part.f + qp.linear), rough + 1
             else:
                 rough = 0
-            status = watch.judge(problem, beta, f, n_iter, violation)
+            status = watch.judge(problem, beta, part.f, n_iter, violation)
+            if status is Status.OPTIMAL and not exact and not settled:
+                settle(part, needed)
+                settled = True
+                continue
             if status is not None:
-                return watch.solution(beta, f, status, n_iter, gram.entries)
-            if rough > 2:  # float32 tiles are not good enough any more
-                f, gram, exact = gram.product(beta), gram.in_float64(), True
-            part = _Part(qp, gram, beta, f, previous)
+                return watch.solution(beta, part.f, status, n_iter, gram.entries)
+            settled = False
+            if rough > 2:
+                part.in_float64()
+                exact = True
             moved, steps = self._round(part, self.inner * violation, watch, n_iter, deep=True)
             n_iter += steps
-            previous = part.previous
             if not moved and not exact:
-                f, gram = gram.product(beta), gram.in_float64()
-                continue
-            if not moved or (exact and violation <= rounding_floor(gram.diagonal, beta)):
-                return watch.solution(beta, f, Status.STALLED, n_iter, gram.entries)
+                part.in_float64()
+            elif not moved or (exact and violation <= rounding_floor(gram.diagonal, beta)):
+                return watch.solution(beta, part.f, Status.STALLED, n_iter, gram.entries)
 
     def _round(self, part: _Part, goal: float, watch: Watch, n_iter: int, deep: bool) -> tuple[bool, int]:
         """Solve a working set to the ``goal`` and update f; (whether anything moved, steps taken)."""
@@ -161,7 +166,7 @@ class Decomposition:
         inner_beta = beta[index]
         sub = restricted(qp, index, beta)
         if deep:
-            within = _Part(sub, gram.take(index, threads=gram.threads), inner_beta, f[index], np.zeros(0, dtype=np.intp))
+            within = _Part(sub, gram.within(index), inner_beta, f[index], np.zeros(0, dtype=np.intp))
             steps = 0
             while True:
                 if sub.violation(inner_beta, within.f + sub.linear) <= goal or watch.must_stop(n_iter + steps):
@@ -194,13 +199,14 @@ class Decomposition:
         n_iter: int,
     ) -> int:
         """Pairwise steps on the working set ``index``, with Newton steps where they are slow; the steps taken."""
-        K, steps, diagonal = gram.block(index), 0, gram.diagonal[index]
+        K, steps, diagonal, best = gram.block(index), 0, gram.diagonal[index], np.inf
         for _ in range(MOST_ALTERNATIONS):
             most = watch.steps_left(n_iter + steps, STEPS_PER_MEMBER * len(index))
             result = self._inner(qp, slice(None), K, grad, beta, diagonal, goal, most)
             steps += result.steps
-            if result.violation <= goal or watch.must_stop(n_iter + steps):
-                break
+            if result.violation <= goal or result.violation > 0.7 * best or watch.must_stop(n_iter + steps):
+                break  # the rest is left to the next round, whose gradient does not carry the block's rounding errors
+            best = result.violation
             free = np.flatnonzero((beta > qp.lower) & (beta < qp.upper) & (beta != 0))
             if not len(free) or len(free) ** 3 > NEWTON_PAYS * steps * len(index):
                 continue
@@ -271,6 +277,10 @@ class _Part:
     f: FloatArray
     previous: IntArray
 
+    def in_float64(self) -> None:
+        """Float32 tiles are not good enough any more: go on exactly."""
+        self.f, self.gram = self.gram.product(self.beta), self.gram.in_float64()
+
 
 def restricted(qp: DualQP, index: IntArray, beta: FloatArray) -> DualQP:
     """The programme in the variables ``index`` alone; the others keep what they spend of a budget."""
@@ -307,36 +317,51 @@ def _largest(values: FloatArray, count: int) -> IntArray:
     return top[np.isfinite(values[top])]
 
 
-def refresh(gram: Gram, qp: DualQP, beta: FloatArray, f: FloatArray, violation: float, tol: float) -> bool:
-    """Recompute in float64 the scores that matter, if float32 tiles left them too rough; whether that was so.
+def refreshed(part: _Part, needed: float) -> bool:
+    """Whether float32 tiles had left the scores rougher than a tenth of ``needed``, so that those that matter are new.
 
-    The error is measured on a sample of the rows that matter: those whose slope is not clearly outside the interval
-    that the violation spans.
+    What the error may be is known from the size of beta; if that is too much, a sample shows what it is.
     """
-    up, down = qp.slopes(beta, f + qp.linear)
-    rows = _near(qp, beta, up, down, violation)
-    sample = np.random.default_rng(0).choice(rows, size=min(SAMPLE, len(rows)), replace=False)
-    exact = gram.product(beta, sample)
-    error = SAFETY * float(np.abs(exact - f[sample]).max(initial=0.0))
-    f[sample] = exact
-    if error <= 0.1 * max(violation, tol):
+    worst = ROUNDING_32 * float(part.gram.diagonal.max()) * float(np.abs(part.beta).sum())
+    if worst <= 0.1 * needed:
         return False
-    rows = _near(qp, beta, up, down, max(violation, 2 * error))
-    f[rows] = gram.product(beta, rows)
+    error = _error(part, near(part, needed))
+    if error <= 0.1 * needed:
+        return False
+    recompute(part, max(needed, 2 * error))
     return True
 
 
-def _near(qp: DualQP, beta: FloatArray, up: FloatArray, down: FloatArray, width: float) -> IntArray:
+def settle(part: _Part, needed: float) -> None:
+    """Before the end: exact scores for all rows that could still matter, given the error of all scores."""
+    recompute(part, max(needed, 2 * _error(part, np.arange(part.qp.n))))
+
+
+def recompute(part: _Part, width: float) -> None:
+    """Exact scores for the rows that matter within ``width``."""
+    rows = near(part, width)
+    part.f[rows] = part.gram.product(part.beta, rows)
+
+
+def _error(part: _Part, rows: IntArray) -> float:
+    """A bound on the error of the scores of ``rows``, from a sample."""
+    sample = np.random.default_rng(0).choice(rows, size=min(SAMPLE, len(rows)), replace=False)
+    exact = part.gram.product(part.beta, sample)
+    return SAFETY * float(np.abs(exact - part.f[sample]).max(initial=0.0))
+
+
+def near(part: _Part, width: float) -> IntArray:
     """Rows that may be moved and whose slope is within ``width`` of the violated interval (of their family)."""
-    near = np.zeros(qp.n, dtype=bool)
+    qp, beta = part.qp, part.beta
+    up, down = qp.slopes(beta, part.f + qp.linear)
+    chosen = np.zeros(qp.n, dtype=bool)
     families = [(up, down)]
     if qp.budget is not None:
-        above = beta >= 0, beta > 0
+        rises, falls = beta >= 0, beta > 0
         families = [
-            (np.where(up_side, up, np.inf), np.where(down_side, down, -np.inf))
-            for up_side, down_side in (above, (~above[0], ~above[1]))
+            (np.where(a, up, np.inf), np.where(b, down, -np.inf)) for a, b in ((rises, falls), (~rises, ~falls))
         ]
     for rising, falling in families:
         low, high = float(np.min(rising)), float(np.max(falling))
-        near |= (rising <= max(low, high) + width) | (falling >= min(low, high) - width)
-    return np.flatnonzero(near)
+        chosen |= (rising <= max(low, high) + width) | (falling >= min(low, high) - width)
+    return np.flatnonzero(chosen)
