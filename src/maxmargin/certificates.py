@@ -282,7 +282,7 @@ def recomputed_scores(kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) ->
 def _shared_scores(
     kernel: Kernel, X: RowData, tasks: Sequence[Delivered], wanted: Sequence[IntArray]
 ) -> list[FloatArray]:
-    """Scores of every task on the rows wanted of it, from one table of kernel values or, if that is less, task by task."""
+    """Scores of every task on the rows wanted of it, from one table of kernel values or, if less, task by task."""
     rows, support = union(wanted), union([task.rows[task.dual_coef != 0] for task in tasks])
     alone = sum(len(own) * int(np.count_nonzero(task.dual_coef)) for own, task in zip(wanted, tasks, strict=True))
     if 2 * alone < len(rows) * len(support):
@@ -347,6 +347,8 @@ def bounded_scores(
     everywhere = [np.ones(len(f), dtype=bool) for f in known]
     _recompute(kernel, X, tasks, samples, everywhere, scores, errors)
     decisive = [_decisive(task, f, error) for task, f, error in zip(tasks, scores, errors, strict=True)]
+    if not any(rows.any() for rows in decisive):
+        return list(zip(scores, errors, strict=True))
     chosen = []
     for task, rows, matters in zip(tasks, by_chance, decisive, strict=True):
         own = rows[matters[rows]]
@@ -372,10 +374,14 @@ def _recompute(
 
 
 def _decisive(task: Delivered, f: FloatArray, error: FloatArray) -> Any:
-    """Rows whose term of the gap is not certain to be 0."""
+    """Rows whose term of the gap is not certain to be 0; none if the error is negligible beside the objective."""
     problem, known = task.problem, error == 0
-    ends = [problem.gap_terms(*problem.recovered(task.dual_coef, f + s * error, task.intercept)) for s in (-1.0, 1.0)]
-    return ((ends[0] > 0) | (ends[1] > 0))[: len(f)] & ~known
+    here, down, up = (problem.recovered(task.dual_coef, f + s * error, task.intercept) for s in (0.0, -1.0, 1.0))
+    low, high = problem.gap_terms(*down), problem.gap_terms(*up)
+    raised = float(np.maximum(low, high).sum() - problem.gap_terms(*here).sum())
+    if raised <= NEGLIGIBLE * abs(problem.dual(*here[:2])):
+        return np.zeros(len(f), dtype=bool)
+    return ((low > 0) | (high > 0))[: len(f)] & ~known
 
 
 def take(X: RowData, rows: IntArray) -> RowData:

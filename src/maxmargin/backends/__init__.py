@@ -6,7 +6,7 @@ from functools import cache
 
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows
-from maxmargin.backends._gram import KernelGram
+from maxmargin.backends._gram import KernelGram, float32_is_safe
 from maxmargin.backends._rows import Rows, prepare
 from maxmargin.backends._threads import effective_threads, run_parallel, single_threaded_blas
 
@@ -21,6 +21,7 @@ __all__ = [
     "Rows",
     "backend_for",
     "effective_threads",
+    "float32_is_safe",
     "get_backend",
     "prepare",
     "run_parallel",

@@ -27,6 +27,8 @@ VALUES_PER_THREAD = 2**17
 
 #: Values of sparse rows made dense at a time.
 DENSE_VALUES = 2**20
+#: Rows from which on it pays to look whether dense ones are mostly zeros.
+SPARSE_ROWS = 256
 #: Rows of a panel of a symmetric matrix.
 PANEL = 128
 
@@ -147,6 +149,12 @@ class Backend(ABC):
         """
         raise NotImplementedError(f"the {self.name} back end solves one problem at a time")
 
+    def largest(self, values: FloatArray, count: int) -> IntArray:
+        """Positions of about the ``count`` largest finite values: which of nearly equal ones does not matter."""
+        count = min(count, len(values))
+        top = np.argpartition(values, len(values) - count)[len(values) - count :]
+        return top[np.isfinite(values[top])]
+
     def streams(self, program: Program) -> bool:
         """Whether :meth:`add_product` works block by block in cache and stores no kernel values unless asked to."""
         return False
@@ -159,9 +167,17 @@ class Backend(ABC):
 
         return KernelGram(self, kernel, X, **options)
 
-    def prepare(self, program: Program, X: RowData, like: Rows | None = None, columns: IntArray | None = None) -> Rows:
-        """Rows of ``X`` for :meth:`product`, in float64."""
-        return prepare(program, X, np.float64, like, columns)
+    def prepare(
+        self,
+        program: Program,
+        X: RowData,
+        like: Rows | None = None,
+        columns: IntArray | None = None,
+        dtype: Any = np.float64,
+    ) -> Rows:
+        """Rows of ``X`` for :meth:`product`."""
+        many = X.shape[0] >= SPARSE_ROWS if hasattr(X, "shape") else False
+        return prepare(program, X, dtype, like, columns, may_be_sparse=many)
 
     # -- what they share -------------------------------------------------------------------------------------
 
@@ -195,9 +211,7 @@ class Backend(ABC):
         """f += delta @ K(A, B); the kernel values are also kept in ``out[lines]`` if that is given."""
         if out is not None and lines is not None:
             rows, at = out, lines
-            self._tiles(
-                program, A, B, rows, at, threads, then=lambda a, b: self.accumulate(f, rows, at, delta, a, b)
-            )
+            self._tiles(program, A, B, rows, at, threads, then=lambda a, b: self.accumulate(f, rows, at, delta, a, b))
             return
         scratch = np.empty((min(A.n, PANEL), B.n), dtype=B.dtype)
         for first in range(0, A.n, PANEL):
@@ -215,7 +229,7 @@ class Backend(ABC):
         column: int = 0,
         then: Any = None,
     ) -> None:
-        """A tile in strips; ``then(start, stop)`` is called when the columns start..stop are done and still in cache."""
+        """A tile in strips; ``then(start, stop)`` is called as soon as the columns start..stop are done."""
         if A.n == 0 or B.n == 0:
             return
         width = max(64, TILE_BYTES // (max(1, len(program.bases)) * A.n * B.dtype.itemsize))

@@ -138,9 +138,7 @@ class KernelGram:
             return self.matrix(), None
         rows = self._float64_rows(None)
         K = np.empty((self.n, self.n))
-        lazy = LazyRows(
-            np.zeros(self.n, dtype=np.bool_), self.features(), rows.scalars, self.program.code
-        )
+        lazy = LazyRows(np.zeros(self.n, dtype=np.bool_), self.features(), rows.scalars, self.program.code)
         if len(index):
             self.backend.tile(self.program, rows.take(index), rows, out=K, lines=index, threads=self.threads)
             K[index, index] = self.diagonal[index]

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows, resolve_gamma
-from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
+from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
 from maxmargin.certificates import worst
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
@@ -249,18 +249,20 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         result = np.zeros((n, *coef.shape[1:]))
         threads = effective_threads(self.n_jobs)
         with single_threaded_blas():
-            support = self._prepared_support(program, backend)
+            support = self._prepared_support(program, backend, getattr(X, "dtype", None))
             for first in range(0, n, PREDICT_ROWS):
-                rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=support)
+                rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=support, dtype=support.dtype)
                 result[first : first + PREDICT_ROWS] = backend.product(program, rows, support, coef, threads)
         return result
 
-    def _prepared_support(self, program, backend):
-        """Support vectors as the back end wants them."""
+    def _prepared_support(self, program, backend, dtype):
+        """Support vectors as the back end wants them; float32 rows meet them in float32 where that is safe."""
         if self._precomputed:
             nothing = np.empty((len(self.support_), 0))
             return backend.prepare(program, nothing, columns=np.asarray(self.support_, dtype=np.intp))
-        return backend.prepare(program, self.support_vectors_)
+        vectors = self.support_vectors_
+        narrow = dtype == np.float32 and vectors.dtype == np.float32 and float32_is_safe(self.kernel_, vectors)
+        return backend.prepare(program, vectors, dtype=np.float32 if narrow else np.float64)
 
     def _validate_for_predict(self, X) -> RowData:
         if takes_any_rows(self.kernel) and _not_numbers(X):

@@ -138,8 +138,8 @@ def as_rows(X: RowData) -> RowData:
     """Numbers as a float64 array or CSR matrix; anything else (strings, sets) untouched."""
     if sp.issparse(X):
         return canonical(sp.csr_array(X, dtype=np.float64))
-    if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2:
-        return X
+    if isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32) and X.ndim == 2:
+        return X.astype(np.float64, copy=False)
     array = np.asarray(X)
     if array.dtype.kind in "OUS":
         return array

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._types import FloatArray, IntArray
 
 #: Relative slack allowed in the equality constraints before a point counts as infeasible.
 FEASIBILITY_TOL = 1e-9
@@ -98,6 +98,18 @@ class DualQP:
         up = np.where(beta >= 0, grad + self.epsilon, grad - self.epsilon)
         down = np.where(beta > 0, grad + self.epsilon, grad - self.epsilon)
         return np.where(beta < self.upper, up, np.inf), np.where(beta > self.lower, down, -np.inf)
+
+    def families(self, beta: FloatArray, grad: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+        """:meth:`slopes` of each set of variables among which weight may move: with a budget, of each side of 0."""
+        up, down = self.slopes(beta, grad)
+        if self.budget is None:
+            return [(up, down)]
+        rises, falls = beta >= 0, beta > 0
+        return [(np.where(a, up, np.inf), np.where(b, down, -np.inf)) for a, b in ((rises, falls), (~rises, ~falls))]
+
+    def free(self, beta: FloatArray) -> IntArray:
+        """Variables strictly inside their bounds and away from 0, where |beta| has its kink."""
+        return np.flatnonzero((beta > self.lower) & (beta < self.upper) & (beta != 0))
 
     def slack(self, beta: FloatArray) -> float:
         """What is left of the budget (inf where there is none, exactly 0 where it must be spent)."""

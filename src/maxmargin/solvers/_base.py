@@ -174,3 +174,12 @@ class Watch:
     def solution(self, beta: FloatArray, f: FloatArray, status: Status, n_iter: int, entries: int) -> Solution:
         seconds = time.perf_counter() - self.began
         return Solution(np.ascontiguousarray(beta), f, status, n_iter, tuple(self.history), entries, seconds)
+
+
+#: Relative error of a score summed from rounded kernel values.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+def rounding_floor(diagonal: FloatArray, beta: FloatArray) -> float:
+    """Violations this small are rounding errors of f = K beta."""
+    return ROUNDING * float(np.abs(diagonal).max(initial=0.0)) * float(np.abs(beta).sum())

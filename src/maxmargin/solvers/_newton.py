@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from maxmargin._types import FloatArray
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.problems import DualQP
 
 #: Shifts of the diagonal tried in turn, relative to its mean; more than the last is not a Newton step.
 SHIFTS = (1e-14, 1e-12, 1e-10)
@@ -21,6 +22,23 @@ SHIFTS = (1e-14, 1e-12, 1e-10)
 MOST_BOUNDS = 1000
 #: A variance this small, relative to the largest, is rounding: the variable is settled by the others.
 SETTLED = 1e-12
+
+
+def newton_values(qp: DualQP, K: FloatArray, grad: FloatArray, beta: FloatArray, free: IntArray) -> FloatArray | None:
+    """Better values of the ``free`` variables from K among them and grad = K beta + p of all; None if there are none."""
+    if len(free) < 3:
+        return None
+    sides = np.sign(beta[free])
+    spent = qp.budget is not None and qp.slack(beta) == 0
+    sums = np.array([np.ones(len(free))] * qp.balance + [sides] * spent).reshape(-1, len(free))
+    lower = np.where(sides > 0, 0.0, qp.lower[free])
+    upper = np.where(sides > 0, qp.upper[free], 0.0)
+    values = face_step(K, grad[free] + qp.epsilon * sides, beta[free], lower, upper, sums)
+    if values is not None and qp.budget is not None and not spent:
+        change = float(np.abs(values).sum() - np.abs(beta[free]).sum())
+        if change > qp.slack(beta):
+            return None
+    return values
 
 
 def face_step(
@@ -33,14 +51,10 @@ def face_step(
     M = _inverse(K)
     if M is None:
         return None
-    columns, variances = [], []  # conditioning on x: M - sum of column column' / variance
-    for line in sums:
-        column = M @ line - sum((c * (c @ line) / v for c, v in zip(columns, variances, strict=True)), np.zeros(len(M)))
-        columns.append(column)
-        variances.append(float(line @ column))
-    fixed = np.zeros((MOST_BOUNDS + len(sums), len(M)))
-    for number, (column, variance) in enumerate(zip(columns, variances, strict=True)):
-        fixed[number] = column / np.sqrt(variance)
+    fixed = np.zeros((MOST_BOUNDS + len(sums), len(M)))  # M conditioned is M - fixed' fixed
+    for count, line in enumerate(sums):
+        column = M @ line - fixed[:count].T @ (fixed[:count] @ line)
+        fixed[count] = column / np.sqrt(float(line @ column))
     count = len(sums)
     optimum = beta - (M @ grad - fixed[:count].T @ (fixed[:count] @ grad))
     smallest = SETTLED * float(np.max(np.diag(M)))

@@ -8,13 +8,10 @@ import numpy as np
 
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import all_filled
-from maxmargin.backends._numba import coordinate, program, small, smo, stream, tiles
+from maxmargin.backends._numba import choose, coordinate, program, small, smo, stream, tiles
 from maxmargin.backends._numba import newton as newton_steps
 from maxmargin.backends._rows import Csr, as_csr, as_dense
 from maxmargin.backends._threads import run_parallel, run_strips
-
-#: Features from which on it pays to compute half of a symmetric block and mirror it.
-HALF_FROM = 64
 
 
 class NumbaBackend(Backend):
@@ -38,7 +35,7 @@ class NumbaBackend(Backend):
         return out
 
     def symmetric_tile(self, program, rows, threads=1, out=None):
-        if not self.streams(program) or rows.features > HALF_FROM:
+        if not self.streams(program):
             return super().symmetric_tile(program, rows, threads, out)
         return self.tile(program, rows, rows, out, threads=threads)
 
@@ -64,6 +61,9 @@ class NumbaBackend(Backend):
 
     def run_program(self, code, tiles, left, right, out, lines, start):
         program.run_program(code, tiles, left, right, out, lines, start)
+
+    def largest(self, values, count):
+        return choose.largest(values, count)
 
     def accumulate(self, f, rows, lines, delta, start, stop):
         tiles.accumulate(f, rows, lines, delta, start, stop)
@@ -109,15 +109,20 @@ def _stream(program, A, B, weights, f, lines, out, threads) -> None:
     common = (A.scalars, B.scalars, program.code, weights, f, lines, out)
     columns = B.bases[0]
     if isinstance(columns, Csr):
-        stride = stream.WIDTH if columns.d <= stream.WIPED else stream.NARROW
-        run, given = stream.stream_sparse, (columns, as_csr(A.bases[0]), columns.d, stride)
+        run = partial(stream.stream_sparse, columns, as_csr(A.bases[0]), columns.d, _stride(columns))
     else:
-        run, given = stream.stream_dense, (B.panels, _padded(as_dense(A.bases[0])))
+        run = partial(stream.stream_dense, B.panels, _padded(as_dense(A.bases[0])))
 
     def strip(first, last):
-        run(*given, *common, first * stream.WIDTH, min(last * stream.WIDTH, B.n))
+        run(*common, first * stream.WIDTH, min(last * stream.WIDTH, B.n))
 
     run_strips(strip, blocks, threads)
+
+
+def _stride(columns: Csr) -> int:
+    """Columns of a block of sparse rows made dense: as many as stay in the second-level cache, a power of 2."""
+    fit = stream.PANEL_BYTES // max(1, columns.d * columns.data.itemsize)
+    return max(stream.NARROW, min(stream.WIDTH, 2 ** int(np.log2(max(1, fit)))))
 
 
 def _padded(A):

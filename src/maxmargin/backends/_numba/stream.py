@@ -16,8 +16,8 @@ from maxmargin.backends._numba.program import evaluate
 from maxmargin.backends._numba.tiles import SHORT_SUM
 from maxmargin.backends._numba.vectors import ROWS, VECTOR, WIDE, aligned, dense_dots, sparse_dots
 
-#: Columns of a block, a multiple of WIDE vectors; and of one with so many features that it would leave the cache.
-WIDTH, NARROW = 512, 64
+#: Most and fewest columns of a block, multiples of WIDE vectors; and bytes of a block of sparse rows made dense.
+WIDTH, NARROW, PANEL_BYTES = 512, 64, 2**19
 #: Features up to which a block is wiped whole, not value by value.
 WIPED = 1024
 #: Sparse rows multiplied with a block before they are used; divides SHORT_SUM.
