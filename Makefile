@@ -1,6 +1,8 @@
 # Every target sets up what it needs in .venv; all it takes is Python 3.11+, venv, make and git.
 PYTHON ?= python3
 ARENA_ARGS ?=
+SCALING_ARGS ?=
+MACHINE_ARGS ?=
 PYTEST_ARGS ?=
 
 ifeq ($(OS),Windows_NT)
@@ -10,7 +12,7 @@ BIN := .venv/bin
 endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format arena wheel clean
+.PHONY: demo test lint format arena scaling machine wheel clean
 
 demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
 	$(BIN)/python -m maxmargin.demo
@@ -29,6 +31,12 @@ format: .venv/.lint          ## let ruff repair what it can
 
 arena: .venv/.arena          ## time and certify against other libraries: make arena ARENA_ARGS="--sets digits"
 	$(BIN)/python -m benchmarks.arena $(ARENA_ARGS)
+
+scaling: .venv/.arena        ## time against rows and columns: make scaling SCALING_ARGS="--data DIR"
+	$(BIN)/python -m benchmarks.scaling $(SCALING_ARGS)
+
+machine: .venv/.arena        ## measure what this machine can do
+	$(BIN)/python -m benchmarks.machine $(MACHINE_ARGS)
 
 wheel: .venv/.base           ## dist/maxmargin-*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

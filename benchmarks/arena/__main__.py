@@ -10,14 +10,15 @@ import platform
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arena import competitors, sets, table
-from benchmarks.arena.case import Case, Missing, fix_gamma, open_source, save
+from benchmarks.arena import competitors, sets, table, work
+from benchmarks.arena.case import Case, Missing, Split, fix_gamma, open_source, save
 from benchmarks.arena.contender import Contender
-from benchmarks.arena.measure import Plan, Row, measure
+from benchmarks.arena.measure import Plan, measure
+from benchmarks.arena.row import Row
 
 PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba")
 LEGEND = """\
@@ -35,9 +36,16 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--large", action="store_true", help="include the large cases, which may take hours")
     p.add_argument("--competitors", nargs="+", metavar="NAME", help="default: all")
     goal = p.add_mutually_exclusive_group()
-    goal.add_argument("--gap", type=float, default=1e-4, help="certified relative gap to bring all to (default 1e-4)")
+    goal.add_argument(
+        "--gap",
+        type=float,
+        nargs="+",
+        default=[1e-4],
+        help="certified relative gap to bring all to (default 1e-4); several: each gets its own table",
+    )
     goal.add_argument("--tol", type=_tol, help="fit at this tol instead, whatever the gap; 'default': each one's own")
     p.add_argument("--step", type=float, default=10.0, help="tol is divided by this until the gap is met (default 10)")
+    p.add_argument("--fixed-step", action="store_true", help="always by --step, not by what the last gap says")
     p.add_argument("--repeat", type=int, default=3, help="turns of each competitor (default 3)")
     p.add_argument("--limit", type=float, default=600.0, help="seconds after which a fit is cut off (default 600)")
     p.add_argument("--json", metavar="FILE", type=Path, help="also write everything here, after every case")
@@ -59,21 +67,36 @@ def choose(wanted: list[str] | None, known: Sequence[str], what: str) -> list[st
     return [k for k in known if k in wanted or k.split("/")[0] in wanted]
 
 
-def run_case(name: str, case: Case, path: Path, sides: dict[str, Any], plan: Plan, limit: float) -> list[Row]:
-    """All competitors on one case; those that cannot take part are listed with the reason."""
-    rows = {side: Row(name, side) for side in sides}
-    setup = {"path": str(path), "task": case.task, "params": case.params}
+def run_case(
+    name: str, case: Case, split: Split, sides: dict[str, Any], plans: list[Plan], limit: float
+) -> list[list[Row]]:
+    """All competitors on one case, a list of rows for each plan; who cannot take part is listed with the reason."""
+    shape = work.shape(split.X)
+    blocks = [{side: Row(name, side, goal=plan.gap, shape=shape, large=case.large) for side in sides} for plan in plans]
     with ExitStack() as stack:
+        path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case.npz"
+        save(path, split)
+        setup = {"path": str(path), "task": case.task, "params": case.params}
         contenders = []
         for side, module in sides.items():
             why = module.available() or ("" if case.task in module.TASKS else f"has no {case.task}")
-            if why:
+            if not why:
+                contenders.append(stack.enter_context(Contender(side, setup, limit)))
+                continue
+            for rows in blocks:
                 rows[side].status = "absent"
                 rows[side].add(why)
-            else:
-                contenders.append(stack.enter_context(Contender(side, setup, limit)))
-        measure(rows, contenders, plan)
-    return list(rows.values())
+        measure(blocks, contenders, plans)
+    return [list(rows.values()) for rows in blocks]
+
+
+def plans_of(options: argparse.Namespace) -> list[Plan]:
+    """One plan for each gap asked for, the largest first; one in all where tol is given."""
+    tol = None if options.tol in (None, "default") else options.tol
+    plan = Plan(None, tol, options.step, options.repeat, predict=not options.fixed_step)
+    if options.tol is not None:
+        return [plan]
+    return [replace(plan, gap=gap) for gap in sorted(set(options.gap), reverse=True)]
 
 
 def run(options: argparse.Namespace) -> None:
@@ -82,39 +105,44 @@ def run(options: argparse.Namespace) -> None:
     sides = {name: sides[name] for name in choose(options.competitors, list(sides), "competitor")}
     cases = sets.discover()
     source = open_source(options.data)
-    tol = None if options.tol in (None, "default") else options.tol
-    plan = Plan(options.gap if options.tol is None else None, tol, options.step, options.repeat)
-    blocks: list[list[Row]] = []
+    plans = plans_of(options)
+    found: list[list[list[Row]]] = [[] for _ in plans]  # by plan, then by case
     missed: dict[str, str] = {}
-    print(_heading(plan), LEGEND, sep="\n")
+    print(_heading(plans), LEGEND, sep="\n")
     for name in choose(options.sets, list(cases), "set"):
         data, case = cases[name]
         if case.large and not options.large and name not in (options.sets or ()):
             missed[name] = "large: name it in --sets, or give --large"
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "case.npz"
-            try:
-                split = data.load(source, case.rows)
-            except (Missing, OSError) as why:
-                missed[name] = str(why)
-                continue
-            case = Case(case.task, fix_gamma(case.params, split.X))
-            save(path, split)
-            blocks.append(run_case(name, case, path, sides, plan, options.limit))
-            title = f"\n{name}: {case.task}, {split.X.shape[0]} x {split.X.shape[1]}, {_words(case.params)}"
-        print(table.block(title, blocks[-1]), flush=True)
-        _write(options, blocks, missed)
-    print("\n" + table.summary(blocks, missed))
-    _write(options, blocks, missed)
+        try:
+            split = data.load(source, case.rows)
+        except (Missing, OSError) as why:
+            missed[name] = str(why)
+            continue
+        case = replace(case, params=fix_gamma(case.params, split.X))
+        blocks = run_case(name, case, split, sides, [replace(p, once=case.large) for p in plans], options.limit)
+        title = f"\n{name}: {case.task}, {split.X.shape[0]} x {split.X.shape[1]}, {_words(case.params)}"
+        for of_plan, plan, rows in zip(found, plans, blocks, strict=True):
+            of_plan.append(rows)
+            print(table.block(title + _goal(plan, plans), rows), flush=True)
+        _write(options, plans, found, missed)
+    for of_plan, plan in zip(found, plans, strict=True):
+        print("\n" + table.summary(of_plan, missed, _goal(plan, plans)))
+    _write(options, plans, found, missed)
+
+
+def _goal(plan: Plan, plans: list[Plan]) -> str:
+    """The goal, where there are several to tell apart."""
+    return f", gap {plan.gap:g}" if len(plans) > 1 else ""
 
 
 def _words(params: dict[str, Any]) -> str:
     return ", ".join(f"{key}={value:.4g}" for key, value in params.items())
 
 
-def _heading(plan: Plan) -> str:
-    goal = f"tol={plan.tol or 'default'}" if plan.gap is None else f"certified relative gap {plan.gap:g}"
+def _heading(plans: list[Plan]) -> str:
+    plan, gaps = plans[0], " and ".join(f"{plan.gap:g}" for plan in plans if plan.gap is not None)
+    goal = f"certified relative gap {gaps}" if gaps else f"tol={plan.tol or 'default'}"
     versions = ", ".join(f"{name} {version}" for name, version in _versions().items())
     return (
         f"Arena: {goal}, best of {plan.repeat}; {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
@@ -131,16 +159,25 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _write(options: argparse.Namespace, blocks: list[list[Row]], missed: dict[str, str]) -> None:
-    """Everything measured so far, as JSON."""
+def environment() -> dict[str, Any]:
+    """What a reader must know of the machine and its packages."""
+    machine = {"cores": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
+    return machine | _versions()
+
+
+def _write(
+    options: argparse.Namespace, plans: list[Plan], found: list[list[list[Row]]], missed: dict[str, str]
+) -> None:
+    """Everything measured so far, as JSON; `ratios` where there is one goal, by goal where there are several."""
     if options.json is None:
         return
-    machine = {"cores": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
+    ratios = [{what: table.means(blocks, what) for what in ("fit", "predict")} for blocks in found]
+    by_goal = {f"{plan.gap:g}": r for plan, r in zip(plans, ratios, strict=True) if plan.gap is not None}
     report = {
         "options": {k: str(v) if isinstance(v, Path) else v for k, v in vars(options).items() if k != "data"},
-        "environment": machine | _versions(),
-        "rows": [asdict(row) for rows in blocks for row in rows],
-        "ratios": {what: table.means(blocks, what) for what in ("fit", "predict")},
+        "environment": environment(),
+        "rows": [asdict(row) for blocks in found for rows in blocks for row in rows],
+        "ratios": ratios[0] if len(plans) == 1 else by_goal,
         "missed": missed,
     }
     options.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -58,6 +58,11 @@ class Contender:
         """Give the worker its data and its competitor."""
         return self.ask("load", self.limit + GRACE, competitor=self.name, **self.setup)
 
+    def warm(self) -> None:
+        """Have the worker fit a few rows, so that the next fit is a warm one."""
+        self.ask("warm", self.limit)
+        self.fits += 1
+
     def fit(self, tol: float | None) -> dict[str, Any]:
         """Fit at `tol`; the first fit of a process is made once, later ones are repeated if short."""
         reply = self.ask("fit", self.limit, tol=tol, once=self.fits == 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from benchmarks.arena.measure import Row
+from benchmarks.arena.row import Row
 
 OURS = "maxmargin"
 HEAD = (
@@ -117,9 +117,9 @@ def _mean(ratios: list[tuple[float, str]]) -> dict[str, float | int | str]:
     }
 
 
-def summary(blocks: list[list[Row]], missed: dict[str, str]) -> str:
+def summary(blocks: list[list[Row]], missed: dict[str, str], goal: str = "") -> str:
     """Geometric means, rows left out of them, and sets that could not be run."""
-    lines = ["How many times as long as maxmargin (geometric mean over cases; > and < where some were cut off)"]
+    lines = [f"How many times as long as maxmargin{goal} (geometric mean over cases; > and < where some were cut off)"]
     for what in ("fit", "predict"):
         for name, m in means(blocks, what).items():
             sign = "" if m["sign"] == "=" else m["sign"]

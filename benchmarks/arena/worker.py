@@ -1,6 +1,6 @@
 """One competitor in a process of its own: reads a JSON line with a request, answers with a JSON line.
 
-Requests: ``load``, ``fit``, ``certify``, ``predict``. An error is an answer too: ``{"error": ...}``.
+Requests: ``load``, ``warm``, ``fit``, ``certify``, ``predict``. An error is an answer too: ``{"error": ...}``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.arena import memory
+from benchmarks.arena import memory, work
 from benchmarks.arena.case import read
 from benchmarks.arena.competitors import discover
 
 ENOUGH = 0.2  # seconds: short calls are repeated until they add up to this much ...
 MOST = 50  # ... or are this many
+WARM_ROWS = 4096  # enough for the methods of large problems
 
 
 class Session:
@@ -46,6 +47,15 @@ class Session:
         scored_on = "train" if split.X_test is None else "test"
         return {"rows": self.X.shape[0], "columns": self.X.shape[1], "scored_on": scored_on, "import": imported}
 
+    def warm(self) -> dict[str, Any]:
+        """Fit some of the rows, drawn at random: what a first fit does once is done."""
+        rows = np.sort(np.random.default_rng(0).permutation(self.X.shape[0])[:WARM_ROWS])
+        y = None if self.y is None else self.y[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.side.make(self.task, self.params, None).fit(self.X[rows], y)
+        return {}
+
     def fit(self, tol: float | None, once: bool) -> dict[str, Any]:
         """Fit a fresh estimator; the best of a few fits where one is too short to time."""
         gc.collect()
@@ -64,7 +74,8 @@ class Session:
             seconds = _best(one, once)
         said = sorted({f"{w.category.__name__}: {str(w.message).splitlines()[0]}" for w in caught})
         grown = max(0.0, memory.peak() - self.baseline)
-        return {"seconds": seconds, "memory": grown, "warnings": said, "note": self.side.note(self.model)}
+        size = {"support": work.support(self.model), "values": work.kernel_values(self.model, self.y)}
+        return {"seconds": seconds, "memory": grown, "warnings": said, "note": self.side.note(self.model)} | size
 
     def certify(self) -> dict[str, Any]:
         """The float64 certificate of the last model, and what it cost."""

@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-9
 SNAP = 1e-6
 #: Rows drawn at random to measure the solver's error when not every score is recomputed (an eighth of a small
 #: task's), and the safety factor.
-SAMPLE, SAMPLE_LEAST, SAFETY = 256, 16, 3.0
+SAMPLE, SAMPLE_LEAST, SAFETY = 128, 16, 3.0
 #: Kernel values up to which all rows that decide over the gap of a task are recomputed; beyond, a sample of them.
 DECISIVE_VALUES = 2**23
 

@@ -249,6 +249,27 @@ def test_accumulate_adds_weighted_lines_to_a_strip(backend, dtype):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("count", [0, 1, 7, 100, 499, 500, 2000])
+@pytest.mark.parametrize("outlier", [0.0, 1e9])
+def test_the_largest_finite_values_are_found(backend, count, outlier):
+    values = np.random.default_rng(count).normal(size=500)
+    values[::3], values[5] = -np.inf, outlier
+    finite = np.flatnonzero(np.isfinite(values))
+    found = get_backend(backend).largest(values, count)
+    expected = finite[np.argsort(-values[finite])][:count]
+    assert sorted(found.tolist()) == sorted(expected.tolist())
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_of_equal_values_as_many_are_found_as_are_wanted(backend):
+    values = np.repeat([1.0, 3.0, 2.0, -np.inf], 50)
+    found = get_backend(backend).largest(values, 75)
+    assert len(set(found.tolist())) == 75
+    assert sorted(values[found].tolist()) == [2.0] * 25 + [3.0] * 50
+    assert len(get_backend(backend).largest(np.full(10, -np.inf), 4)) == 0
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)
 def test_distances_are_those_of_the_definition(backend, dtype):
     P, Q = (make_rows(n, "dense", seed).astype(dtype) for n, seed in ((8, 0), (6, 1)))

@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import linear_kernel
 
 from maxmargin.backends import KernelGram, get_backend
 from maxmargin.backends._cache import RowCache
-from maxmargin.backends._gram import float32_is_safe
+from maxmargin.backends._gram import RECOMPUTED_FEATURES, float32_is_safe
 from maxmargin.kernels import (
     Cosine,
     Exponential,
@@ -122,7 +122,7 @@ def test_a_float32_matrix_can_go_on_in_float64(backend, name):
 @pytest.mark.parametrize("lines", [0, 1, 5, 140, 10_000])
 def test_updates_are_right_whatever_fits_in_the_cache(backend, dtype, lines):
     size = lines * N * np.dtype(dtype).itemsize
-    gram, K = make(backend, "gaussian", dtype=dtype, cache_bytes=size), exact("gaussian")
+    gram, K = make(backend, "laplacian", dtype=dtype, cache_bytes=size), exact("laplacian")
     rng, f, beta = np.random.default_rng(1), np.zeros(N), np.zeros(N)
     for count in (3, 200, 3, 130, 150, 300, 1, 200):
         index = np.sort(rng.choice(N, size=count, replace=False))
@@ -137,7 +137,7 @@ def test_updates_are_right_whatever_fits_in_the_cache(backend, dtype, lines):
 
 @EVERY_BACKEND
 def test_kernel_values_are_counted_when_they_are_computed(backend):
-    gram = make(backend, "gaussian", cache_bytes=2**24)
+    gram = make(backend, "laplacian", cache_bytes=2**24)
     f, index = np.zeros(N), np.arange(0, N, 2)
     gram.add_product(f, index, np.ones(len(index)))
     assert gram.entries == len(index) * N
@@ -148,10 +148,75 @@ def test_kernel_values_are_counted_when_they_are_computed(backend):
     gram.cross(np.arange(3), np.arange(5))
     assert gram.entries == (len(index) + 1) * N + 15
     assert gram.take(index).entries == 0
-    none = make(backend, "gaussian", cache_bytes=0)
+    none = make(backend, "laplacian", cache_bytes=0)
     for _ in range(2):
         none.add_product(f, index, np.ones(len(index)))
     assert none.entries == 2 * len(index) * N
+
+
+def features(count, density=None):
+    """Rows of so many features, or of so many non-zeros among many more."""
+    rng = np.random.default_rng(5)
+    if density is None:
+        return rng.normal(size=(N, count))
+    return sp.random_array((N, round(count / density)), density=density, rng=rng, format="csr")
+
+
+RECOMPUTED = {
+    "few features": (Gaussian(0.3), features(4)),
+    "as many as pay": (Gaussian(0.01), features(RECOMPUTED_FEATURES)),
+    "few values that are not zero": (Gaussian(0.3), features(50, density=0.05)),
+    "a composite of one dot product": (Gaussian(0.3) + 0.1 * Linear() ** 2, features(4)),
+}
+KEPT = {
+    "many features": (Gaussian(0.01), features(RECOMPUTED_FEATURES + 1)),
+    "many values that are not zero": (Gaussian(0.01), features(200, density=0.05)),
+    "no dot product": (Laplacian(0.3), features(4)),
+    "two products": (Gaussian(0.3) + Linear().of(lambda P: P[:, :2]), features(4)),
+}
+
+
+def updates(gram, K, dtype):
+    """Numbers of kernel values computed by the same update done three times, each checked."""
+    f, index, delta = np.zeros(N), np.arange(0, N, 3), np.random.default_rng(6).normal(size=N // 3)
+    computed = []
+    for times in (1, 2, 3):
+        before = gram.entries
+        gram.add_product(f, index, delta)
+        computed.append(gram.entries - before)
+        close(f, times * (delta @ K[index]), 1e-11 if dtype == np.float64 else 1e-4)
+    return computed
+
+
+EVERY_DTYPE = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)
+
+
+@EVERY_DTYPE
+@pytest.mark.parametrize("case", list(RECOMPUTED))
+def test_rows_that_are_cheap_to_compute_are_not_kept(case, dtype):
+    kernel, X = RECOMPUTED[case]
+    gram = KernelGram(get_backend("numba"), kernel, X, dtype=dtype)
+    assert gram.recomputes
+    assert updates(gram, kernel(X), dtype) == [N // 3 * N] * 3
+    assert gram._cache is None
+
+
+@EVERY_DTYPE
+@pytest.mark.parametrize("case", list(KEPT))
+def test_rows_that_are_not_cheap_are_kept(case, dtype):
+    kernel, X = KEPT[case]
+    gram = KernelGram(get_backend("numba"), kernel, X, dtype=dtype)
+    assert not gram.recomputes
+    assert updates(gram, kernel(X), dtype) == [N // 3 * N, 0, 0]
+    assert (gram._cache.lines(np.arange(0, N, 3)) >= 0).all()
+
+
+@pytest.mark.parametrize("case", [*RECOMPUTED, *KEPT])
+def test_the_reference_back_end_keeps_every_row(case):
+    kernel, X = {**RECOMPUTED, **KEPT}[case]
+    gram = KernelGram(get_backend("numpy"), kernel, X)
+    assert not gram.recomputes
+    assert updates(gram, kernel(X), np.float64) == [N // 3 * N, 0, 0]
 
 
 @EVERY_BACKEND

@@ -1,11 +1,14 @@
 """Larger problems: float32 tiles, goals below their precision, bounded memory."""
 
 import tracemalloc
+from functools import cache
 
 import numpy as np
 import pytest
 
 from maxmargin import SVC, SVR
+from maxmargin._foreign import delivered_tasks
+from maxmargin.certificates import Definiteness, bounded_scores, judge, recomputed_scores
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4000, 8))
@@ -33,6 +36,53 @@ def test_the_bound_of_a_bounded_certificate_is_one():
         assert bounded.method == "bounded"
         assert bounded.gap >= full.gap * (1 - 1e-9)
         assert bounded.relative_gap <= full.relative_gap + 1e-4
+
+
+@cache
+def costly_fit(certify):
+    return SVC(C=100, certify=certify, random_state=0).fit(X[:3000], Y[:3000])
+
+
+def test_a_bounded_certificate_promises_no_more_than_a_full_one():
+    bounded, full = (costly_fit(certify).certificate_ for certify in ("auto", "full"))
+    assert (bounded.method, full.method) == ("bounded", "recomputed")
+    assert bounded.gap >= full.gap * (1 - 1e-12)
+    assert bounded.kkt >= full.kkt * (1 - 1e-12)
+    assert bounded.kkt <= 1e-3
+    assert bounded.relative_gap <= 2 * full.relative_gap + 1e-6
+
+
+def certified(known, task, kernel, seed):
+    """The certificate of a task whose scores the solver takes to be ``known``."""
+    ((f, errors),) = bounded_scores(kernel, X[:3000], [task], [known], seed)
+    return judge(task, f, Definiteness(True), errors)
+
+
+@pytest.mark.parametrize("noise", [1e-5, 1e-3, 1e-1])
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_that_are_wrong_raise_the_bound(noise, seed):
+    kernel, rows, (task,) = delivered_tasks(costly_fit("full"), X[:3000], Y[:3000], None, None)
+    (exact,) = recomputed_scores(kernel, rows, [task])
+    full = judge(task, exact, Definiteness(True))
+    wrong = exact + np.random.default_rng(seed).uniform(-noise, noise, len(exact))
+    bounded = certified(wrong, task, kernel, seed)
+    assert bounded.gap >= full.gap * (1 - 1e-12)
+    assert bounded.kkt >= full.kkt * (1 - 1e-9) - 1e-12
+    assert 2 * noise <= bounded.error_bound <= 3 * noise
+    assert certified(exact, task, kernel, seed).gap == pytest.approx(full.gap, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_scores_that_are_wrong_on_some_rows_are_found_out(share):
+    kernel, rows, (task,) = delivered_tasks(costly_fit("full"), X[:3000], Y[:3000], None, None)
+    (exact,) = recomputed_scores(kernel, rows, [task])
+    full = judge(task, exact, Definiteness(True))
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        wrong = exact + np.where(rng.random(len(exact)) < share, rng.uniform(-1e-3, 1e-3, len(exact)), 0.0)
+        bounded = certified(wrong, task, kernel, seed)
+        assert bounded.gap >= full.gap * (1 - 1e-12)
+        assert bounded.error_bound >= 1e-3
 
 
 def test_prediction_takes_little_memory_however_many_rows():

@@ -38,7 +38,7 @@ class Listener(event.Listener):
         pass
 
 event.register("numba:compile", Listener())
-X = np.random.default_rng(0).uniform(size=(1100, 3))
+X = np.random.default_rng(0).uniform(size=(2100, 3))
 y = (X.sum(axis=1) + 0.1 * np.sin(20 * X[:, 0]) > 1.5).astype(int)
 
 def small():
@@ -49,9 +49,9 @@ def everything():
     from maxmargin import NuSVR
     from maxmargin.kernels import ChiSquared, Laplacian
     SVC().fit(X, y)                                # more than one working set, float32 tiles
-    SVC(fit_intercept=False).fit(X, y)
+    SVC(fit_intercept=False).fit(X[:1100], y[:1100])
     SVC(kernel=ChiSquared()).fit(X[:40], y[:40])
-    SVC(kernel=Laplacian()).fit(X, y)
+    SVC(kernel=Laplacian()).fit(X[:1100], y[:1100])
     NuSVR(kernel="poly").fit(X[:40], y[:40])
     wide = sp.csr_array(np.eye(40).repeat(2, axis=0))
     SVC(kernel="linear").fit(wide, y[:80]).predict(wide)
@@ -108,7 +108,8 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str
 
 def test_a_second_process_loads_what_the_first_compiled(warm: tuple[Path, Path, dict[str, Any]]) -> None:
     package, cache, first = warm
-    assert {"pair_block", "free_block", "run_program", "accumulate"} <= set(first["compiled"])  # the counter counts
+    compiled = {"pair_block", "free_block", "run_program", "accumulate", "stream_dense", "stream_sparse"}
+    assert compiled <= set(first["compiled"])  # the counter counts
     assert len(notices(first)) == 1
     second = run("everything", cache, package)
     assert second["compiled"] == []

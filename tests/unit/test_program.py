@@ -144,12 +144,55 @@ def test_centred_rows_keep_distances_accurate_far_from_the_origin():
     assert prepare(Linear().lower(), X + 1e7, np.float64).centers == (None,)
 
 
-def test_the_arrays_hold_one_line_per_operation():
+def test_the_code_holds_one_line_per_operation():
     program = (Polynomial(2, coef0=0.5, gamma=0.3) + 1).lower()
-    operations, constants = program.arrays()
+    operations, constants, depth = program.code
     assert operations[:, 0].tolist() == [Op.LOAD, Op.AFFINE, Op.POWER, Op.CONSTANT, Op.ADD]
     assert constants.tolist() == [[0.0, 0.0], [0.3, 0.5], [2.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
     assert operations.dtype == np.int64
+    assert depth == 2
+
+
+def test_a_gaussian_is_one_operation():
+    program = Gaussian(0.7).lower()
+    assert [op for op, _ in program.operations] == [Op.LOAD, Op.DISTANCE, Op.AFFINE, Op.EXP]
+    operations, constants, depth = program.code
+    assert operations[:, 0].tolist() == [Op.LOAD, Op.GAUSSIAN]
+    assert constants[1].tolist() == list(program.constants[2]) == [-0.7, 0.0]
+    assert depth == 1
+
+
+def test_every_gaussian_of_a_composite_keeps_its_own_constants_and_norms():
+    program = (Gaussian(0.7) * Linear() + Gaussian(0.2).of(lambda P: P[:, :2])).lower()
+    operations, constants, depth = program.code
+    assert operations[:, 0].tolist() == [Op.LOAD, Op.GAUSSIAN, Op.LOAD, Op.MULTIPLY, Op.LOAD, Op.GAUSSIAN, Op.ADD]
+    assert constants[[1, 5], 0].tolist() == [-0.7, -0.2]
+    norms = [program.scalars[operand] for operand in operations[[1, 5], 1]]
+    assert [(norm.kind, norm.base) for norm in norms] == [("sq_norm", 0), ("sq_norm", 1)]
+    assert depth == program.depth
+
+
+WITHOUT_A_GAUSSIAN = [
+    Linear(),
+    Polynomial(3),
+    Sigmoid(),
+    Exponential(1.0),
+    Matern(0.5),
+    Matern(2.5),
+    RationalQuadratic(),
+    Cosine().exp(),
+    Laplacian(1.0),
+    (2 * Linear()).exp(),
+    Constant(2.0),
+]
+
+
+@pytest.mark.parametrize("kernel", WITHOUT_A_GAUSSIAN, ids=str)
+def test_a_program_without_a_gaussian_is_coded_as_it_is(kernel):
+    program = kernel.lower()
+    assert program.code.operations.tolist() == [list(operation) for operation in program.operations]
+    assert program.code.constants.tolist() == [list(pair) for pair in program.constants]
+    assert program.code.depth == program.depth
 
 
 def test_squares_that_overflow_are_refused_with_advice():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend
 from maxmargin.backends._box import LazyRows
 from maxmargin.backends._cache import RowCache
-from maxmargin.backends._rows import Rows, prepare
+from maxmargin.backends._rows import Csr, Rows, prepare
 from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Kernel, Program
 from maxmargin.kernels._program import Op
@@ -57,11 +58,20 @@ class KernelGram:
         if dtype is None and float32_is_safe(kernel, X):
             chosen = np.float32
         self.rows: Rows = prepare(self.program, X, chosen, may_be_sparse=dtype is None)
+        if isinstance(X, np.ndarray) and self.rows.bases and isinstance(self.rows.bases[0], Csr):
+            self.X = self._sparse(X)
         self.index: IntArray | None = None
         self.diagonal: FloatArray = kernel.diag(X)
         self.entries = 0
         self._cache: RowCache | None = None
         self._memory: list[Array] = [np.empty(0)]  # of blocks: touching new memory takes longer than filling it
+
+    def _sparse(self, X: Array) -> RowData:
+        """Dense rows that are zeros mostly, in CSR: parts of them are then quicker to take."""
+        shifted = self.rows.centers[0] is not None or self.program.bases[0].views
+        if shifted:
+            return X
+        return self.rows.bases[0].matrix() if X.dtype == self.dtype else sp.csr_array(X)
 
     @property
     def n(self) -> int:

@@ -16,8 +16,8 @@ from maxmargin.kernels._base import canonical
 
 #: Above this share of non-zeros a dense product beats the sparse one.
 DENSE_ABOVE = 0.5
-#: Rows looked at to find the value a column has most often.
-PROBED = 500
+#: Rows looked at to find a value that a column often has, and the share of them that is often.
+PROBED, FREQUENT = 500, 0.2
 #: Sparse rows are made dense only while that takes at most this many bytes.
 DENSE_BYTES = 2**29
 
@@ -140,7 +140,7 @@ def prepare(
 def _center(program: Program, number: int, X: RowData, may_be_sparse: bool) -> FloatArray | None:
     """A row to subtract where only distances matter: small norms keep ||x||^2 + ||z||^2 - 2 x.z accurate.
 
-    The mean, or in columns where one value fills more than half of the rows that value: it makes them sparse.
+    The mean, or in columns where zero or the median fills many rows that value: it makes them sparse.
     """
     if not (X.shape[0] and program.shift_invariant(number)) or _stays_sparse(X):
         return None
@@ -150,9 +150,9 @@ def _center(program: Program, number: int, X: RowData, may_be_sparse: bool) -> F
     if may_be_sparse and not sp.issparse(X):
         probe = np.sort(X[:: max(1, X.shape[0] // PROBED)], axis=0)
         median = probe[len(probe) // 2]  # a value that more than half of the rows have is their median
-        often = (probe == median).mean(axis=0) > 0.5
-        center = np.where(often, median, center)
-    return center
+        zeros, medians = (probe == 0).mean(axis=0), (probe == median).mean(axis=0)
+        center = np.where(np.maximum(zeros, medians) >= FREQUENT, np.where(zeros >= medians, 0.0, median), center)
+    return center if center.any() else None
 
 
 def _stays_sparse(X: RowData) -> bool:

@@ -36,6 +36,8 @@ from maxmargin.solvers import Record, Solution, Status, Watch, can_solve_many, m
 
 #: Kernel values of a problem so small that BLAS would not use a second thread anyway.
 TINY_VALUES = 2**15
+#: Kernel values of a certificate from which on a second BLAS thread does not only wait.
+LARGE_VALUES = 2**24
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
 #: ``certify='auto'`` recomputes every score when that takes at most this many kernel values, or this share of all.
@@ -148,8 +150,8 @@ def certify_outcomes(
     cheap = len(rows) * len(support) <= max(CHEAP_VALUES, CHEAP_SHARE * entries)
     definite = definiteness(kernel, X, rows)
     full = mode == "full" or cheap or any(must_recompute(task.problem) for task in tasks)
-    tiny = len(rows) * len(support) <= TINY_VALUES
-    with nullcontext() if tiny or (full and not cheap) else single_threaded_blas():  # a second thread would only wait
+    values = len(rows) * len(support)
+    with nullcontext() if values <= TINY_VALUES or values > LARGE_VALUES else single_threaded_blas():
         if full:
             scores = recomputed_scores(kernel, X, tasks)
             return judge_all(tasks, scores, definite)

@@ -20,12 +20,14 @@ from maxmargin.problems import DualQP
 SHIFTS = (1e-14, 1e-12, 1e-10)
 #: Most bounds met in one walk.
 MOST_BOUNDS = 1000
+#: Gains smaller than this, relative to the terms they are the difference of, are hidden by rounding.
+HIDDEN = 1e-8
 #: A variance this small, relative to the largest, is rounding: the variable is settled by the others.
 SETTLED = 1e-12
 
 
 def newton_values(qp: DualQP, K: FloatArray, grad: FloatArray, beta: FloatArray, free: IntArray) -> FloatArray | None:
-    """Better values of the ``free`` variables from K among them and grad = K beta + p of all; None if there are none."""
+    """Better values of the ``free`` variables, given K among them and grad = K beta + p; None if there are none."""
     if len(free) < 3:
         return None
     sides = np.sign(beta[free])
@@ -67,6 +69,7 @@ def face_step(
         j = int(np.argmin(steps))
         if steps[j] >= 1.0:
             x = np.where(moving, optimum, x)
+            x = _refined(x, K, grad, beta, lower, upper, moving, M, fixed[:count])
             break
         x += max(steps[j], 0.0) * d
         x[j], moving[j] = bound[j], False
@@ -77,8 +80,24 @@ def face_step(
             count += 1
     x = _with_sums(np.clip(x, lower, upper), beta, moving, lower, upper, sums)
     d = x - beta
-    gain = -float(grad @ d + 0.5 * d @ (K @ d))
-    return x if gain > 0 else None
+    curved = K @ d
+    linear, quadratic = float(grad @ d), float(d @ curved) / 2
+    if linear + quadratic < 0:
+        return x
+    # a gain that rounding hides still shows in the slopes, which the optimum makes equal
+    even = np.ptp((grad + curved)[moving]) < np.ptp(grad[moving]) if moving.any() else False
+    return x if even and linear + quadratic <= HIDDEN * (abs(linear) + abs(quadratic)) else None
+
+
+def _refined(x, K, grad, beta, lower, upper, moving, M, fixed) -> FloatArray:
+    """Newton steps with the inverse at hand, while they stay inside: they remove its rounding errors."""
+    for _ in range(3):
+        slope = grad + K @ (x - beta)
+        step = np.where(moving, fixed.T @ (fixed @ slope) - M @ slope, 0.0)
+        if ((x + step < lower) | (x + step > upper)).any():
+            break
+        x = x + step
+    return x
 
 
 def _with_sums(x, beta, moving, lower, upper, sums) -> FloatArray:

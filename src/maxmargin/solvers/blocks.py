@@ -47,6 +47,7 @@ class Blocks:
     inner: float
     watch: Watch
     n_iter: int = 0
+    hard: bool = False  # pairwise steps and Newton walks had to take turns until the last
 
     def solve(self, problem: Problem, gram: Gram, beta: FloatArray) -> Solution:
         """Improve ``beta``, in place, until the watch says stop."""
@@ -54,7 +55,7 @@ class Blocks:
         f = gram.product(beta) if beta.any() else np.zeros(gram.n)
         part, rough, settled = Part(qp, gram, beta, f), 0, False
         while True:
-            needed = max(part.violation(), watch.tol * problem.unit(beta, part.f))
+            needed = max(part.violation(), 0.0 if watch.gap_tol is not None else watch.tol * problem.unit(beta, part.f))
             rough = rough + 1 if not part.exact and refreshed(part, needed) else 0
             violation = part.violation()
             status = watch.judge(problem, beta, part.f, self.n_iter, violation)
@@ -66,7 +67,7 @@ class Blocks:
             if status is not None:
                 return watch.solution(beta, part.f, status, self.n_iter, part.gram.entries)
             settled = False
-            if rough > MOST_ROUGH:
+            if rough > (0 if self.hard else MOST_ROUGH):
                 part.in_float64()
             if self._round(part, self.inner * violation, whole=True):
                 stalled = part.exact and violation <= rounding_floor(gram.diagonal, beta)
@@ -115,6 +116,7 @@ class Blocks:
             result = run_inner(self.backend, qp, K, grad, beta, diagonal, goal, most)
             self.n_iter += result.steps
             if result.violation <= goal or result.violation > IN_VAIN * best or self.watch.must_stop(self.n_iter):
+                self.hard |= result.violation > goal
                 return  # the rest is left to the next round, whose gradient is free of this block's rounding errors
             best, free = result.violation, qp.free(beta)
             if 0 < len(free) ** 3 <= NEWTON_PAYS * (self.n_iter - before) * len(index):

@@ -1,0 +1,45 @@
+"""How much work a case is: its shape, the support vectors of a solution, and the kernel values they stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+PROBED = 2000  # rows looked at to find the value a column has most often
+
+
+def shape(X: Any) -> dict[str, float]:
+    """Rows, columns, and `features`: the values of a row that differ from what their column holds most often.
+
+    That is the number of non-zeros of sparse rows. Dense rows may have that few as well: a constant can be subtracted
+    from a column without changing a distance.
+    """
+    rows, columns = X.shape
+    probe = X[:: max(1, rows // PROBED)]
+    values = np.sort(probe.toarray() if sp.issparse(probe) else np.asarray(probe), axis=0)
+    median = values[len(values) // 2]  # a value that more than half of the rows have is their median
+    return {"rows": rows, "columns": columns, "features": float((values != median).sum(axis=1).mean())}
+
+
+def support(model: Any) -> int:
+    """Support vectors of a model; with several classes those of any pair, each counted once."""
+    return len(model.support_)
+
+
+def kernel_values(model: Any, y: np.ndarray | None) -> float:
+    """Rows times support vectors: what it takes to know all scores of a solution; summed over pairs of classes."""
+    coef = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
+    of_class = np.asarray(getattr(model, "n_support_", ()))
+    if y is None or len(of_class) < 3 or coef.shape[0] != len(of_class) - 1:
+        return float(model.shape_fit_[0] if y is None else len(y)) * support(model)
+    rows = np.unique(y, return_counts=True)[1]
+    first = np.concatenate([[0], np.cumsum(of_class)])
+    total = 0.0
+    for i in range(len(rows)):
+        for j in range(i + 1, len(rows)):  # LIBSVM's layout: the pair stands in line j - 1 of class i, in line i of j
+            used = np.count_nonzero(coef[j - 1, first[i] : first[i + 1]])
+            used += np.count_nonzero(coef[i, first[j] : first[j + 1]])
+            total += float(rows[i] + rows[j]) * used
+    return total

@@ -1,0 +1,66 @@
+"""``python -m benchmarks.report ARENA.json [ARENA_TIGHT.json] [--scaling FILE] [--machine FILE] [--into PAGE]``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import growth, markdown, minimum, rates, results
+
+
+def make(
+    arena: list[dict[str, Any]], scaling: dict[str, Any] | None = None, machine: dict[str, Any] | None = None
+) -> dict[str, str]:
+    """Every table that can be made of these, by name."""
+    tables = results.tables(arena)
+    if arena:
+        tables["environment"] = _environment(arena[0])
+    if scaling is not None:
+        tables |= growth.tables(scaling)
+    if machine is not None:
+        tables["rates"] = rates.rates(machine)
+        tables["minimum"] = minimum.least_work(arena, machine)
+    return tables
+
+
+def _environment(report: dict[str, Any]) -> str:
+    """What the arena ran on, and with which packages."""
+    known = dict(report["environment"])
+    machine = f"{known.pop('cores')} cores, {known.pop('machine')}, Python {known.pop('python')}"
+    packages = ", ".join(f"{name} {version}" for name, version in known.items())
+    return f"{machine},\n{packages}."
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the tables, or put them into a page."""
+    p = argparse.ArgumentParser("python -m benchmarks.report", description=__doc__)
+    p.add_argument("arena", nargs="+", type=Path, help="what the arena wrote; several runs with different goals")
+    p.add_argument("--scaling", type=Path, metavar="FILE", help="what benchmarks.scaling wrote")
+    p.add_argument("--machine", type=Path, metavar="FILE", help="what benchmarks.machine wrote")
+    p.add_argument("--into", type=Path, metavar="PAGE", help="put the tables into this page instead of printing them")
+    options = p.parse_args(arguments)
+    tables = make([_read(path) for path in options.arena], *map(_optional, (options.scaling, options.machine)))
+    if options.into is None:
+        print("\n\n".join(f"<!-- table: {name} -->\n\n{text}\n\n<!-- end -->" for name, text in tables.items()))
+        return
+    page = options.into.read_text(encoding="utf-8")
+    options.into.write_text(markdown.fill(page, tables), encoding="utf-8")
+    there = set(markdown.places(page))
+    print(f"filled: {', '.join(n for n in tables if n in there) or 'nothing'}")
+    print(f"no place for: {', '.join(n for n in tables if n not in there) or 'nothing'}")
+    print(f"left as they were: {', '.join(sorted(there - set(tables))) or 'nothing'}")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return report
+
+
+def _optional(path: Path | None) -> dict[str, Any] | None:
+    return None if path is None else _read(path)
+
+
+if __name__ == "__main__":
+    main()
