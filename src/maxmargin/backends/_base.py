@@ -152,6 +152,8 @@ class Backend(ABC):
     def largest(self, values: FloatArray, count: int) -> IntArray:
         """Positions of about the ``count`` largest finite values: which of nearly equal ones does not matter."""
         count = min(count, len(values))
+        if count == 0:
+            return np.zeros(0, dtype=np.intp)
         top = np.argpartition(values, len(values) - count)[len(values) - count :]
         return top[np.isfinite(values[top])]
 

@@ -23,11 +23,8 @@ DENSE_VALUES = 2**23
 
 def dot(X: RowData, Z: RowData) -> FloatArray:
     """X Z' as a dense array."""
-    if sp.issparse(X) and sp.issparse(Z) and min(X.shape[0], Z.shape[0]) * X.shape[1] <= DENSE_VALUES:
-        # a product of sparse matrices looks every index up; with one of them dense it is a plain sum
-        if X.shape[0] <= Z.shape[0]:
-            return np.ascontiguousarray(np.asarray(Z @ X.toarray().T).T)
-        return np.asarray(X @ Z.toarray().T)
+    if sp.issparse(X) and sp.issparse(Z) and X.shape[0] * X.shape[1] <= DENSE_VALUES:  # two sparse ones are slow
+        return np.ascontiguousarray(np.asarray(Z @ X.toarray().T).T)
     return np.asarray(safe_sparse_dot(X, Z.T, dense_output=True))
 
 

@@ -134,14 +134,7 @@ class Watch:
 
     def judge(self, problem: Problem, beta: FloatArray, f: FloatArray, n_iter: int, violation: float) -> Status | None:
         """Record this round; a reason to stop, or None to go on."""
-        offsets = problem.offsets(beta, f)
-        record = Record(
-            n_iter,
-            time.perf_counter() - self.began,
-            problem.primal(beta, f, offsets),
-            problem.dual(beta, f),
-            problem.gap(beta, f, offsets),
-        )
+        record = self._record(problem, beta, f, n_iter)
         self.history.append(record)
         asked_to_stop = self.callback is not None and self.callback(record)
         if self.met(record, violation / problem.unit(beta, f)):
@@ -160,6 +153,15 @@ class Watch:
         """Whether there is a reason to stop that has nothing to do with the solution."""
         late = time.perf_counter() >= self.deadline
         return self.interrupted() or late or 0 <= self.max_iter <= n_iter
+
+    def is_met(self, problem: Problem, beta: FloatArray, f: FloatArray, violation: float) -> bool:
+        """Whether the goal is reached at this point, without recording it."""
+        return self.met(self._record(problem, beta, f, 0), violation / problem.unit(beta, f))
+
+    def _record(self, problem: Problem, beta: FloatArray, f: FloatArray, n_iter: int) -> Record:
+        offsets, seconds = problem.offsets(beta, f), time.perf_counter() - self.began
+        primal, dual = problem.primal(beta, f, offsets), problem.dual(beta, f)
+        return Record(n_iter, seconds, primal, dual, problem.gap(beta, f, offsets))
 
     def met(self, record: Record, violation: float) -> bool:
         """Whether the goal is reached."""

@@ -5,7 +5,7 @@ solves linear equations. Walk towards it; where a variable meets its bound, keep
 of the smaller face, and so on. With M the inverse of K on the face, fixing variable j moves the optimum along the
 column M_j: the rule by which a Gaussian is conditioned on one of its coordinates. So one inverse serves the whole
 walk, however many bounds it meets.
-Invariant: feasibility; the objective never increases. Cost: |F|^3 once, |F| k for the k-th bound met.
+Invariant: feasibility; the objective never increases but by rounding. Cost: |F|^3 once, |F| k for the k-th bound met.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from maxmargin.problems import DualQP
 SHIFTS = (1e-14, 1e-12, 1e-10)
 #: Most bounds met in one walk.
 MOST_BOUNDS = 1000
+#: Error of a sum, relative to the sum of |beta|, that is rounding.
+KEPT = 1e-12
 #: Gains smaller than this, relative to the terms they are the difference of, are hidden by rounding.
 HIDDEN = 1e-8
 #: A variance this small, relative to the largest, is rounding: the variable is settled by the others.
@@ -54,10 +56,12 @@ def face_step(
     if M is None:
         return None
     fixed = np.zeros((MOST_BOUNDS + len(sums), len(M)))  # M conditioned is M - fixed' fixed
-    for count, line in enumerate(sums):
+    count = 0
+    for line in sums:
         column = M @ line - fixed[:count].T @ (fixed[:count] @ line)
-        fixed[count] = column / np.sqrt(float(line @ column))
-    count = len(sums)
+        if line @ column > SETTLED * (line @ M @ line):  # else this sum follows from the others
+            fixed[count] = column / np.sqrt(float(line @ column))
+            count += 1
     optimum = beta - (M @ grad - fixed[:count].T @ (fixed[:count] @ grad))
     smallest = SETTLED * float(np.max(np.diag(M)))
     x, moving = beta.copy(), np.ones(len(M), dtype=bool)
@@ -80,6 +84,8 @@ def face_step(
             count += 1
     x = _with_sums(np.clip(x, lower, upper), beta, moving, lower, upper, sums)
     d = x - beta
+    if np.abs(sums @ d).max(initial=0.0) > KEPT * np.abs(beta).sum():
+        return None
     curved = K @ d
     linear, quadratic = float(grad @ d), float(d @ curved) / 2
     if linear + quadratic < 0:

@@ -58,12 +58,11 @@ class Blocks:
             needed = max(part.violation(), 0.0 if watch.gap_tol is not None else watch.tol * problem.unit(beta, part.f))
             rough = rough + 1 if not part.exact and refreshed(part, needed) else 0
             violation = part.violation()
-            status = watch.judge(problem, beta, part.f, self.n_iter, violation)
-            if status is Status.OPTIMAL and not part.exact and not settled:
+            if not (part.exact or settled) and watch.is_met(problem, beta, part.f, violation):
                 settle(part, needed)
                 settled = True
-                watch.history.pop()  # the same point is judged again, knowing it better
                 continue
+            status = watch.judge(problem, beta, part.f, self.n_iter, violation)
             if status is not None:
                 return watch.solution(beta, part.f, status, self.n_iter, part.gram.entries)
             settled = False
@@ -160,7 +159,7 @@ def working_set(
     room = size if len(previous) == 0 else size // 2
     chosen = np.zeros(qp.n, dtype=bool)
     for values in lists:
-        chosen[backend.largest(values, room // len(lists))] = True
+        chosen[backend.largest(values, max(1, room // len(lists)))] = True
     left = size - np.count_nonzero(chosen)
     kept = previous[~chosen[previous]]
     inside = (beta[kept] > qp.lower[kept]) & (beta[kept] < qp.upper[kept]) & (beta[kept] != 0)

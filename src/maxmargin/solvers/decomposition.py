@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._types import FloatArray
-from maxmargin.backends import Backend, Box, LazyRows
+from maxmargin.backends import Backend, Box, LazyRows, single_threaded_blas
 from maxmargin.problems import DualQP, Problem
 from maxmargin.solvers._base import Gram, Solution, Status, Watch, rounding_floor
 from maxmargin.solvers._newton import newton_values
@@ -84,7 +84,8 @@ class Decomposition:
     def _accelerate(self, qp: DualQP, K: FloatArray, beta: FloatArray) -> FloatArray:
         """A Newton step from ``beta``, if it leads to a better point."""
         free = qp.free(beta)
-        values = newton_values(qp, K[np.ix_(free, free)], scores(K, beta) + qp.linear, beta, free)
+        with single_threaded_blas():  # the same bits whatever the number of threads
+            values = newton_values(qp, K[np.ix_(free, free)], scores(K, beta) + qp.linear, beta, free)
         if values is None:
             return beta
         candidate = beta.copy()
