@@ -283,8 +283,6 @@ def _shared_scores(
     kernel: Kernel, X: RowData, tasks: Sequence[Delivered], wanted: Sequence[IntArray]
 ) -> list[FloatArray]:
     """Scores of every task on the rows wanted of it, from one table of kernel values or, if less, task by task."""
-    if len(tasks) == 1:
-        return [_own_scores(kernel, X, tasks[0], wanted[0])]
     rows, support = union(wanted), union([task.rows[task.dual_coef != 0] for task in tasks])
     alone = sum(len(own) * int(np.count_nonzero(task.dual_coef)) for own, task in zip(wanted, tasks, strict=True))
     if 2 * alone < len(rows) * len(support):
