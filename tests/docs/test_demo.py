@@ -21,7 +21,9 @@ def test_it_prints_the_figures_and_writes_the_picture(
     monkeypatch.setattr(demo, "REPEATS", 1)
     demo.main()
     printed = capsys.readouterr().out
-    assert float(re.search(r"test accuracy +([\d.]+)%", printed)[1]) > 98  # type: ignore[index]
+    accuracy = re.search(r"test accuracy +([\d.]+)%", printed)
+    assert accuracy is not None
+    assert float(accuracy[1]) > 98
     assert re.search(r"support vectors +\d+ of 1,198 rows", printed)
     assert "all 45 two-class problems are proven optimal to a relative gap of" in printed
     assert re.search(r"maxmargin [\d.]+ +[\d.]+ ms +\d\.\de-\d\d", printed)

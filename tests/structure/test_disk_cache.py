@@ -163,11 +163,12 @@ def uncacheable(text: str) -> list[str]:
     top = {id(node) for node in tree.body}
     for node in ast.walk(tree):
         decorators = [ast.unparse(d) for d in getattr(node, "decorator_list", ())]
+        name = getattr(node, "name", "")
         if any("jit" in decorator for decorator in decorators):
             if id(node) not in top:
-                found.append(f"{node.name} is compiled inside another function or class")  # type: ignore[attr-defined]
+                found.append(f"{name} is compiled inside another function or class")
             if decorators != ["jit"]:
-                found.append(f"{node.name} is compiled by {decorators}, not by jit")  # type: ignore[attr-defined]
+                found.append(f"{name} is compiled by {decorators}, not by jit")
     return found
 
 
