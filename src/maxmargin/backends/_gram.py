@@ -22,8 +22,10 @@ FLOAT64_VALUES = 2**22
 STRIP = 2048
 #: Up to this many features (non-zeros of sparse rows) a row of K is computed about as fast as it is fetched.
 RECOMPUTED_FEATURES = 96
-#: Up to this many features a line of K is as cheap alone as in a block.
-LAZY_FEATURES = 128
+#: Up to this many features a line of K is about as cheap alone as in a block.
+LAZY_FEATURES = 32
+#: Up to this many features (non-zeros of sparse rows) the matrix of a small problem is cheap beside its solution.
+CHEAP_FEATURES = 128
 #: Largest error of an exponent, or relative error of a product, that float32 tiles may have.
 FLOAT32_ERROR = 1e-4
 #: Range of data and kernel values in which float32 neither overflows nor underflows on the way, and rows looked at.
@@ -128,7 +130,8 @@ class KernelGram:
 
     def fits_whole(self, rows: int) -> bool:
         """Whether the whole matrix, of at most ``rows`` rows, may be stored in float64."""
-        most = rows if self.fills_rows else rows // 4
+        cheap = self.backend.streams(self.program) and self.rows.features <= CHEAP_FEATURES
+        most = rows if cheap else rows // 4
         return self.n <= most and 8 * self.n**2 <= self.cache_bytes
 
     @property
@@ -136,7 +139,7 @@ class KernelGram:
         """Whether lines of the matrix can be filled one by one inside compiled code at little cost."""
         one_product = len(self.program.bases) == 1 and self.program.bases[0].kind == "dot"
         dense = one_product and isinstance(self.rows.bases[0], np.ndarray)
-        return self.backend.fills_rows and dense and self.rows.bases[0].shape[1] <= LAZY_FEATURES
+        return self.backend.fills_rows and dense and self.rows.bases[0].shape[1] <= CHEAP_FEATURES
 
     def features(self) -> FloatArray:
         """The rows in float64, feature by feature, (d, n); where :attr:`fills_rows`."""
@@ -144,7 +147,8 @@ class KernelGram:
 
     def lazy_matrix(self, index: IntArray) -> tuple[FloatArray, LazyRows | None]:
         """The whole matrix in float64 with the lines ``index`` filled, the others on demand where that is possible."""
-        if not self.fills_rows:
+        pair_of_classes = self.index is not None  # few support vectors: most lines are never asked for
+        if not self.fills_rows or (self.rows.features > LAZY_FEATURES and not pair_of_classes):
             return self.matrix(), None
         rows = self._float64_rows(None)
         K = np.empty((self.n, self.n))

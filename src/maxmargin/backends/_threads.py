@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import pairwise
+from typing import Any
 
 from joblib import cpu_count
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
@@ -66,18 +67,24 @@ def run_strips(work: Callable[[int, int], None], n: int, threads: int) -> None:
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """BLAS on one thread inside this block: our own threads call it side by side."""
-    with _controller().limit(limits=1, user_api="blas"):
+    before = [(library, library.num_threads) for library in _blas_libraries()]
+    for library, _ in before:
+        library.set_num_threads(1)
+    try:
         yield
+    finally:
+        for library, threads in before:
+            library.set_num_threads(threads)
 
 
 @lru_cache(maxsize=1)
-def _controller():
+def _blas_libraries() -> list[Any]:
     """Looking the loaded libraries up costs a millisecond, so it is done once."""
     import numpy.linalg  # noqa: F401  # loads NumPy's BLAS
     import scipy.linalg  # noqa: F401  # and SciPy's
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def _executor(threads: int) -> ThreadPoolExecutor:

@@ -302,10 +302,18 @@ def _not_numbers(X: Any) -> bool:
 
 
 def _check_target(estimator: Any, y: Any, n: int) -> Any:
-    y = _check_y(y, estimator=estimator, y_numeric=is_regressor(estimator))
+    if not _is_plain_target(y):
+        y = _check_y(y, estimator=estimator, y_numeric=is_regressor(estimator))
     if len(y) != n:
         raise ValueError(f"X and y have incompatible shapes: X has {n} samples, but y has {len(y)}.")
     return y
+
+
+def _is_plain_target(y: Any) -> bool:
+    """Whether there is nothing to convert or complain of: scikit-learn's checks take longer than a small fit's rest."""
+    if type(y) is not np.ndarray or y.ndim != 1:
+        return False
+    return y.dtype.kind in "iub" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
 
 
 def _check_gram(K: Array) -> None:
