@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin import certificates, exceptions, kernels, problems
+    from maxmargin import certificates, exceptions, io, kernels, problems
     from maxmargin.certificates import Certificate, certify
     from maxmargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
     from maxmargin.exceptions import NotSeparableError
@@ -27,7 +27,7 @@ _HOMES = {
     "SVR": "estimators",
     "certify": "certificates",
 }
-_MODULES = ("certificates", "exceptions", "kernels", "problems")
+_MODULES = ("certificates", "exceptions", "io", "kernels", "problems")
 
 __all__ = [
     "SVC",
@@ -42,6 +42,7 @@ __all__ = [
     "certificates",
     "certify",
     "exceptions",
+    "io",
     "kernels",
     "problems",
 ]

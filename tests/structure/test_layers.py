@@ -14,7 +14,7 @@ PACKAGE = Path(maxmargin.__file__).parent
 
 #: From the ground up; a unit is a module or a folder directly under the package.
 LAYERS = {
-    "ground": {"_types", "_validation", "_version", "exceptions"},
+    "ground": {"_types", "_validation", "_version", "exceptions", "io"},
     "mathematics": {"_foreign", "certificates", "kernels", "losses", "penalties", "problems"},
     "machines": {"backends"},
     "solvers": {"solvers"},

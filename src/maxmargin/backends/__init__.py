@@ -6,6 +6,7 @@ from functools import cache
 
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows
+from maxmargin.backends._design import Design
 from maxmargin.backends._gram import KernelGram, float32_is_safe
 from maxmargin.backends._rows import Rows, prepare
 from maxmargin.backends._threads import effective_threads, run_parallel, single_threaded_blas
@@ -16,6 +17,7 @@ __all__ = [
     "BlockOptions",
     "BlockResult",
     "Box",
+    "Design",
     "KernelGram",
     "LazyRows",
     "Rows",

@@ -14,6 +14,7 @@ import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._box import Batch, BlockOptions
+from maxmargin.backends._design import Design
 from maxmargin.backends._rows import Csr, Lookup, Rows, _slice, prepare
 from maxmargin.backends._threads import run_strips
 from maxmargin.kernels import Kernel, Program
@@ -161,7 +162,22 @@ class Backend(ABC):
         """Whether :meth:`add_product` works block by block in cache and stores no kernel values unless asked to."""
         return False
 
+    def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out) -> float:
+        """Slopes of the rows of a linear model at f + step df into ``out``; their product with df.
+
+        clip(shrink(keep centre + rate (linear - f - step df), rate eps) / (keep + rate ridge), lower, upper), where
+        shrink moves towards 0.
+        """
+        value = keep * centre + rate * (linear - f - step * df)
+        value = np.sign(value) * np.maximum(np.abs(value) - rate * eps, 0.0)
+        np.clip(value / (keep + rate * ridge), lower, upper, out=out)
+        return float(out @ df)
+
     # -- where data live --------------------------------------------------------------------------------------
+
+    def design(self, X: RowData, threads: int = 1) -> Design:
+        """The rows of a linear model, as its solvers want them."""
+        return Design(X, threads)
 
     def gram(self, kernel: Kernel, X: RowData, **options: Any) -> Any:
         """The Gram matrix of training rows, as solvers want it (``maxmargin.solvers.Gram``)."""

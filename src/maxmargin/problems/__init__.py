@@ -3,6 +3,7 @@
 from maxmargin.problems._base import Judged, Offsets, Problem, relative
 from maxmargin.problems._classification import HardMarginProblem, NuSVCProblem, SVCProblem
 from maxmargin.problems._dual_qp import FEASIBILITY_TOL, DualQP
+from maxmargin.problems._linear import LinearProblem
 from maxmargin.problems._one_class import OneClassProblem, SVDDProblem
 from maxmargin.problems._regression import NuSVRProblem, SVRProblem
 
@@ -11,6 +12,7 @@ __all__ = [
     "DualQP",
     "HardMarginProblem",
     "Judged",
+    "LinearProblem",
     "NuSVCProblem",
     "NuSVRProblem",
     "Offsets",

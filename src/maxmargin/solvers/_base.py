@@ -134,16 +134,19 @@ class Watch:
 
     def judge(self, problem: Problem, beta: FloatArray, f: FloatArray, n_iter: int, violation: float) -> Status | None:
         """Record this round; a reason to stop, or None to go on."""
-        record = self._record(problem, beta, f, n_iter)
+        return self.note(self._record(problem, beta, f, n_iter), violation / problem.unit(beta, f))
+
+    def note(self, record: Record, violation: float = math.inf) -> Status | None:
+        """:meth:`judge` of a round whose values are known."""
         self.history.append(record)
         asked_to_stop = self.callback is not None and self.callback(record)
-        if self.met(record, violation / problem.unit(beta, f)):
+        if self.met(record, violation):
             return Status.OPTIMAL
         if asked_to_stop:
             return Status.STOPPED
         if self.interrupted():
             return Status.INTERRUPTED
-        if 0 <= self.max_iter <= n_iter:
+        if 0 <= self.max_iter <= record.iteration:
             return Status.MAX_ITER
         if time.perf_counter() >= self.deadline:
             return Status.TIME_LIMIT

@@ -8,8 +8,9 @@ import numpy as np
 
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import all_filled
-from maxmargin.backends._numba import choose, coordinate, program, small, smo, stream, tiles
+from maxmargin.backends._numba import choose, coordinate, dual_coordinate, program, slopes, small, smo, stream, tiles
 from maxmargin.backends._numba import newton as newton_steps
+from maxmargin.backends._numba.design import CompiledDesign
 from maxmargin.backends._rows import Csr, as_csr, as_dense
 from maxmargin.backends._threads import run_parallel, run_strips
 
@@ -85,6 +86,18 @@ class NumbaBackend(Backend):
             return
         lazy = all_filled(len(K)) if lazy is None else lazy
         small.polish(K, lazy, linear, beta, *box, epsilon, budget, may_shrink, polished)
+
+    def design(self, X, threads=1):
+        return CompiledDesign(X, threads)
+
+    def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out):
+        return slopes.smoothed(
+            f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, 0, len(f)
+        )
+
+    def coordinate_epoch(self, rows, w, beta, form, q, active, count, sums, old, seed):
+        run = dual_coordinate.csr_epoch if isinstance(rows, Csr) else dual_coordinate.dense_epoch
+        return run(rows, w, beta, form, q, active, count, sums, old, seed)
 
     def solve_many(self, batch, threads):
         def strip(first):

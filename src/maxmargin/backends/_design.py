@@ -1,0 +1,115 @@
+"""The rows of a linear model, dense or sparse, as its solvers see them: three products, in float64."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
+
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin.backends._rows import Csr, as_csr
+from maxmargin.backends._threads import run_strips
+
+#: Rows of a dense design that are converted to float64 and multiplied at a time.
+HEIGHT = 2048
+#: Values of X that are worth a second thread.
+WORTH_A_THREAD = 2**17
+
+
+class Design:
+    """X as a linear operator; float32 rows stay float32, sums are float64.
+
+    ``threads`` share the rows; the same number gives the same bits.
+    """
+
+    def __init__(self, X: RowData, threads: int = 1):
+        self.rows: Array | Csr = as_csr(X) if sp.issparse(X) else np.ascontiguousarray(X)
+        self.n, self.d = X.shape
+        self.nnz = len(self.rows.data) if isinstance(self.rows, Csr) else self.n * self.d
+        self.threads = max(1, min(threads, self.nnz // WORTH_A_THREAD))
+
+    @property
+    def sparse(self) -> bool:
+        return isinstance(self.rows, Csr)
+
+    @property
+    def matrix(self) -> Any:
+        """The rows as NumPy or SciPy have them."""
+        return self.rows.matrix() if isinstance(self.rows, Csr) else self.rows
+
+    def take(self, index: IntArray) -> Design:
+        """Some of the rows."""
+        return type(self)(self.matrix[index], self.threads)
+
+    def columns(self, index: IntArray) -> Design:
+        """Some of the columns."""
+        return type(self)(self.matrix[:, index], self.threads)
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """X w."""
+        out = np.empty(self.n)
+        run_strips(lambda first, last: self._scores(w, out, first, last), self.n, self.threads)
+        return out
+
+    def combine(self, beta: FloatArray) -> FloatArray:
+        """X' beta."""
+        return self._summed((self.d,), lambda out, first, last: self._combine(beta, out, first, last))
+
+    def gram(self, weight: FloatArray) -> FloatArray:
+        """X' diag(weight) X for weights >= 0, both triangles."""
+        upper = self._summed((self.d, self.d), lambda out, first, last: self._gram(weight, out, first, last))
+        return np.triu(upper) + np.triu(upper, 1).T
+
+    def products(self) -> FloatArray:
+        """X X', for few rows."""
+        X = self.matrix.astype(np.float64)
+        return (X @ X.T).toarray() if self.sparse else X @ X.T
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """||x_i||^2 of every row."""
+        if isinstance(self.rows, Csr):
+            squares = np.square(self.rows.data, dtype=np.float64)
+            return np.bincount(np.repeat(np.arange(self.n), np.diff(self.rows.indptr)), squares, minlength=self.n)
+        return np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
+
+    @cached_property
+    def column_squares(self) -> FloatArray:
+        """sum_i x_ij^2 of every column."""
+        if isinstance(self.rows, Csr):
+            return np.bincount(self.rows.indices, np.square(self.rows.data, dtype=np.float64), minlength=self.d)
+        return np.einsum("ij,ij->j", self.rows, self.rows, dtype=np.float64)
+
+    def _summed(self, shape: tuple[int, ...], work: Any) -> FloatArray:
+        """Every thread sums into an array of its own; the sums are added in order."""
+        parts: dict[int, FloatArray] = {}
+
+        def strip(first: int, last: int) -> None:
+            parts[first] = np.zeros(shape)
+            work(parts[first], first, last)
+
+        run_strips(strip, self.n, self.threads)
+        return sum((parts[first] for first in sorted(parts)), np.zeros(shape)) if len(parts) != 1 else parts[0]
+
+    # -- on the rows first to last, by NumPy and SciPy; the compiled back end replaces these ---------------------
+
+    def _scores(self, w: FloatArray, out: FloatArray, first: int, last: int) -> None:
+        out[first:last] = self.matrix[first:last].astype(np.float64) @ w
+
+    def _combine(self, beta: FloatArray, out: FloatArray, first: int, last: int) -> None:
+        out += self.matrix[first:last].astype(np.float64).T @ beta[first:last]
+
+    def _gram(self, weight: FloatArray, out: FloatArray, first: int, last: int) -> None:
+        if isinstance(self.rows, Csr):
+            part = self.matrix[first:last].astype(np.float64)
+            out += (part.T @ sp.diags_array(weight[first:last]) @ part).toarray()
+            return
+        used = first + np.flatnonzero(weight[first:last])
+        for start in range(0, len(used), HEIGHT):
+            index = used[start : start + HEIGHT]
+            part = self.rows[index] * np.sqrt(weight[index])[:, None]
+            # the transpose of a C array is Fortran's: no copy; the lower triangle there is our upper one
+            out += dsyrk(1.0, part.T, lower=1).T

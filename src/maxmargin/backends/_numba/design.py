@@ -1,0 +1,104 @@
+"""Products with the rows of a linear model, dense or CSR: X w, X' b and X' diag(v) X, summed in float64.
+
+Each works on the rows ``first`` to ``last``, so that threads take strips of them. Indices are unsigned: one that might be
+negative is checked each time, which takes longer than the product.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from maxmargin.backends._design import Design
+from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._rows import Csr
+
+
+@jit
+def dense_scores(X, w, out, first, last):
+    """out[i] = x_i . w."""
+    for i in range(first, last):
+        total = 0.0
+        for j in range(X.shape[1]):
+            total += X[i, j] * w[j]
+        out[i] = total
+
+
+@jit
+def dense_combine(X, b, out, first, last):
+    """out += sum_i b_i x_i."""
+    for i in range(first, last):
+        if b[i] != 0:
+            for j in range(X.shape[1]):
+                out[j] += b[i] * X[i, j]
+
+
+@jit
+def csr_scores(indptr, indices, data, w, out, first, last):
+    """out[i] = x_i . w."""
+    for i in range(first, last):
+        total = 0.0
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += data[k] * w[np.uint32(indices[k])]
+        out[i] = total
+
+
+@jit
+def csr_combine(indptr, indices, data, b, out, first, last):
+    """out += sum_i b_i x_i."""
+    for i in range(first, last):
+        if b[i] != 0:
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                out[np.uint32(indices[k])] += b[i] * data[k]
+
+
+@jit
+def csr_squares(indptr, data, out, first, last):
+    """out[i] = ||x_i||^2."""
+    for i in range(first, last):
+        total = 0.0
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += np.float64(data[k]) * data[k]
+        out[i] = total
+
+
+@jit
+def csr_gram(indptr, indices, data, v, out, first, last):
+    """out += sum_i v_i x_i x_i', upper triangle; the columns of a row are in order."""
+    for i in range(first, last):
+        if v[i] != 0:
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                value, line = v[i] * data[k], out[np.uint32(indices[k])]
+                for m in range(k, np.uint64(indptr[i + 1])):
+                    line[np.uint32(indices[m])] += value * data[m]
+
+
+class CompiledDesign(Design):
+    """The same products in compiled loops; dense ones of many columns are left to BLAS."""
+
+    def _scores(self, w, out, first, last):
+        if isinstance(self.rows, Csr):
+            csr_scores(self.rows.indptr, self.rows.indices, self.rows.data, w, out, first, last)
+        else:
+            dense_scores(self.rows, w, out, first, last)
+
+    def _combine(self, beta, out, first, last):
+        if isinstance(self.rows, Csr):
+            csr_combine(self.rows.indptr, self.rows.indices, self.rows.data, beta, out, first, last)
+        else:
+            dense_combine(self.rows, beta, out, first, last)
+
+    @cached_property
+    def squares(self):
+        if not isinstance(self.rows, Csr):
+            return super().squares
+        out = np.empty(self.n)
+        csr_squares(self.rows.indptr, self.rows.data, out, 0, self.n)
+        return out
+
+    def _gram(self, weight, out, first, last):
+        if isinstance(self.rows, Csr):
+            csr_gram(self.rows.indptr, self.rows.indices, self.rows.data, weight, out, first, last)
+        else:
+            super()._gram(weight, out, first, last)

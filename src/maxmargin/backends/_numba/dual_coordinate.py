@@ -1,0 +1,124 @@
+"""One epoch of dual coordinate descent for linear models: every active row in random order, w kept up to date.
+
+Row i moves to the minimum of 1/2 Q_i d^2 + g_i d + eps |beta_i + d| within its bounds, where
+g_i = x_i.w + b - linear_i + ridge_i beta_i and Q_i = ||x_i||^2 + ridge_i (+ rate, with an intercept): Hsieh et al. 2008,
+eq. (9). Rows at a bound whose slope keeps them there by more than any row of the last epoch was off are left out
+("shrunk", ibid. section 3.2). With an intercept b = shift + rate sum(beta): the method of multipliers on sum(beta) = 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.backends._numba._jit import jit
+
+
+@jit
+def csr_dot(rows, w, i):
+    """x_i . w."""
+    total = 0.0
+    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+        total += w[np.uint32(rows.indices[k])] * rows.data[k]
+    return total
+
+
+@jit
+def csr_axpy(rows, w, i, step):
+    """w += step x_i."""
+    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+        w[np.uint32(rows.indices[k])] += step * rows.data[k]
+
+
+@jit
+def dense_dot(X, w, i):
+    """x_i . w."""
+    total = 0.0
+    for j in range(X.shape[1]):
+        total += w[j] * X[i, j]
+    return total
+
+
+@jit
+def dense_axpy(X, w, i, step):
+    """w += step x_i."""
+    for j in range(X.shape[1]):
+        w[j] += step * X[i, j]
+
+
+@jit
+def shuffle(active, count, seed):
+    """Fisher and Yates, with the numbers of a 64-bit xorshift; the next seed."""
+    for k in range(count - 1, 0, -1):
+        seed ^= seed << np.uint64(13)
+        seed ^= seed >> np.uint64(7)
+        seed ^= seed << np.uint64(17)
+        m = np.int64(seed % np.uint64(k + 1))
+        active[k], active[m] = active[m], active[k]
+    return seed
+
+
+@jit
+def slopes(g, b, low, high, eps):
+    """Slopes of an upward and a downward move from b; +-inf where there is none."""
+    up = g + (eps if b >= 0 else -eps) if b < high else np.inf
+    down = g + (eps if b > 0 else -eps) if b > low else -np.inf
+    return up, down
+
+
+@jit
+def moved(g, b, q, low, high, eps):
+    """The minimiser of the row's quadratic."""
+    value, edge = b - g / q, eps / q
+    if value > edge:
+        value -= edge
+    elif value < -edge:
+        value += edge
+    else:
+        value = 0.0
+    return min(max(value, low), high)
+
+
+@jit
+def csr_epoch(rows, w, beta, form, q, active, count, sums, old, seed):
+    """(rows still active, worst upward slope, worst downward slope, next seed); ``sums`` = (shift, rate, sum beta)."""
+    seed = shuffle(active, count, seed)
+    k, lowest, highest = 0, 0.0, 0.0
+    while k < count:
+        i = active[k]
+        b = beta[i]
+        g = csr_dot(rows, w, i) + sums[0] + sums[1] * sums[2] - form.linear[i] + form.ridge[i] * b
+        up, down = slopes(g, b, form.lower[i], form.upper[i], form.eps)
+        if up > old[1] and down < old[0]:  # it would have to change by more than any row did
+            count -= 1
+            active[k], active[count] = active[count], active[k]
+            continue
+        lowest, highest = min(lowest, up), max(highest, down)
+        if (up < 0 or down > 0) and q[i] > 0:
+            beta[i] = moved(g, b, q[i], form.lower[i], form.upper[i], form.eps)
+            csr_axpy(rows, w, i, beta[i] - b)
+            sums[2] += beta[i] - b
+        k += 1
+    return count, lowest, highest, seed
+
+
+@jit
+def dense_epoch(X, w, beta, form, q, active, count, sums, old, seed):
+    """:func:`csr_epoch` on dense rows."""
+    seed = shuffle(active, count, seed)
+    k, lowest, highest = 0, 0.0, 0.0
+    while k < count:
+        i = active[k]
+        b = beta[i]
+        g = dense_dot(X, w, i) + sums[0] + sums[1] * sums[2] - form.linear[i] + form.ridge[i] * b
+        up, down = slopes(g, b, form.lower[i], form.upper[i], form.eps)
+        if up > old[1] and down < old[0]:
+            count -= 1
+            active[k], active[count] = active[count], active[k]
+            continue
+        lowest, highest = min(lowest, up), max(highest, down)
+        if (up < 0 or down > 0) and q[i] > 0:
+            beta[i] = moved(g, b, q[i], form.lower[i], form.upper[i], form.eps)
+            dense_axpy(X, w, i, beta[i] - b)
+            sums[2] += beta[i] - b
+        k += 1
+    return count, lowest, highest, seed

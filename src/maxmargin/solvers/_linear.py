@@ -1,0 +1,119 @@
+"""What the solvers of linear models share: the point, the solution, its honest record, and conjugate gradients."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+from maxmargin.backends import Design
+from maxmargin.problems import LinearProblem, relative
+from maxmargin.solvers._base import Record, Status, Watch
+
+#: An estimate of the gap this near the goal is replaced by the gap of a feasible dual point.
+NEAR = 3.0
+#: Residual, relative, and steps at which conjugate gradients stop.
+CG_TOL, CG_STEPS = 0.05, 250
+
+
+@dataclass(frozen=True)
+class LinearPoint:
+    """Weights, intercept and dual variables of a linear model."""
+
+    w: FloatArray  # (d,)
+    intercept: float
+    beta: FloatArray  # (n,)
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """A point and how it was reached."""
+
+    point: LinearPoint
+    status: Status
+    n_iter: int
+    history: tuple[Record, ...]
+    seconds: float
+
+
+def record_of(
+    problem: LinearProblem,
+    design: Design,
+    point: LinearPoint,
+    f: FloatArray,
+    v: FloatArray,
+    n_iter: int,
+    watch: Watch,
+    sparse: FloatArray | None = None,
+) -> tuple[Record, LinearPoint]:
+    """One line of history, and the point it is true of.
+
+    Far from the goal the gap is an estimate, in which an imbalance of beta is paid for at the rate of the intercept.
+    Near it beta is made feasible, weights that a kink holds are set to 0 (``sparse``), and the gap is what it is.
+    """
+    seconds = time.perf_counter() - watch.began
+    primal = problem.primal(point.w, f)
+    factor = problem.penalty.into_domain(v) if problem.has_dual else 1.0
+    unbalanced = abs(float(point.beta.sum())) * max(1.0, abs(point.intercept)) if problem.fit_intercept else 0.0
+    gap = problem.gap(point.w, f, factor * point.beta, factor * v)
+    gap += unbalanced
+    goal = watch.gap_tol if watch.gap_tol is not None else 0.0
+    if relative(gap, primal, primal) > NEAR * goal and factor > 0.5:
+        return Record(n_iter, seconds, primal, primal - gap, gap), point
+    if sparse is not None and sparse is not point.w:
+        f = design.scores(sparse) + point.intercept
+        primal = problem.primal(sparse, f)
+    best = made_feasible(problem, design, LinearPoint(point.w if sparse is None else sparse, point.intercept, point.beta))
+    gap = problem.gap(best.w, f, best.beta, design.combine(best.beta))
+    return Record(n_iter, seconds, primal, primal - gap, gap), best
+
+
+def made_feasible(problem: LinearProblem, design: Design, point: LinearPoint) -> LinearPoint:
+    """The point with its beta within bounds, balanced, and X' beta where the penalty's conjugate is finite."""
+    beta = problem.feasible(point.beta)
+    factor = problem.penalty.into_domain(design.combine(beta)) if problem.has_dual else 1.0
+    return LinearPoint(point.w, point.intercept, beta if factor == 1 else (1 - 1e-15) * factor * beta)
+
+
+def conclude(
+    problem: LinearProblem, design: Design, point: LinearPoint, status: Status, n_iter: int, watch: Watch
+) -> LinearSolution:
+    """The solution at ``point``, whose beta is made feasible however the fit ended."""
+    point = made_feasible(problem, design, point)
+    return LinearSolution(point, status, n_iter, tuple(watch.history), time.perf_counter() - watch.began)
+
+
+def conjugate_gradients(
+    design: Design, diagonal: FloatArray, weight: FloatArray, rhs: FloatArray, bias: bool
+) -> FloatArray:
+    """An approximate solution of (diag + X'WX) x = rhs, bordered by the intercept's column of ones."""
+
+    def multiply(x: FloatArray) -> FloatArray:
+        if not bias:
+            return diagonal * x + design.combine(weight * design.scores(x))
+        inner = weight * (design.scores(x[:-1]) + x[-1])
+        return np.append(diagonal * x[:-1] + design.combine(inner), inner.sum())
+
+    x, left = np.zeros_like(rhs), rhs.copy()
+    towards, size = left.copy(), float(left @ left)
+    goal = CG_TOL**2 * size
+    for _ in range(CG_STEPS):
+        image = multiply(towards)
+        curvature = float(towards @ image)
+        if curvature <= 0:
+            break
+        step = size / curvature
+        x += step * towards
+        left -= step * image
+        before, size = size, float(left @ left)
+        if size <= goal:
+            break
+        towards = left + size / before * towards
+    return x if x.any() else rhs
+
+
+def within(value: float, low: float, high: float) -> float:
+    """The value of [low, high] nearest to ``value``; the middle if that is not a number."""
+    return min(max(value, low), high) if np.isfinite(value) else (low + high) / 2

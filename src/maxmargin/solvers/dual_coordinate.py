@@ -1,0 +1,145 @@
+"""Dual coordinate descent: linear models with a squared 2-norm penalty and a quadratic dual, sparse or of many columns.
+
+Problem: min 1/2||X'b||^2 + sum ridge_i/2 b_i^2 - linear_i b_i + eps |b_i| over a box; with an intercept, sum b = 0.
+Algorithm: exact moves of one row at a time in random order, w = X'b kept up to date, rows at their bounds left out
+for as long as they stay there; the intercept by the method of multipliers, so it is exactly unpenalised. If that takes
+long, a Newton walk of the rows inside their bounds (:mod:`._newton`).
+Invariant: w = X'b. Cost of an epoch: twice the non-zeros of the active rows.
+Papers: Hsieh, Chang, Lin, Keerthi and Sundararajan 2008; Hestenes 1969 (multipliers).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+from maxmargin.backends import Backend, Design, single_threaded_blas
+from maxmargin.losses import DualForm
+from maxmargin.problems import LinearProblem
+from maxmargin.solvers._base import Record, Status, Watch
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude
+from maxmargin.solvers._newton import face_step
+
+#: First width of the violated interval at which the gap is looked at, and how it may shrink from look to look.
+FIRST_LOOK, LEAST_STEP, LARGEST_STEP = 0.3, 0.02, 0.3
+#: Epochs between two looks at most.
+LOOK_AGAIN = 300
+#: Most rows inside their bounds that are moved together.
+MOST_FREE = 4096
+#: Looks without any gain of the gap that end the fit.
+PATIENCE = 3
+
+
+@dataclass(frozen=True)
+class DualCoordinate:
+    """Options: ``seed`` of the order in which rows are visited."""
+
+    backend: Backend
+    seed: int = 0
+
+    def solve(self, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch) -> LinearSolution:
+        """Improve ``start`` (or zero) until the watch says stop."""
+        return _Run(self.backend, problem, design, start, watch, self.seed).solve()
+
+
+class _Run:
+    """One fit."""
+
+    def __init__(self, backend, problem: LinearProblem, design: Design, start: LinearPoint | None, watch, seed: int):
+        self.backend, self.problem, self.design, self.watch = backend, problem, design, watch
+        self.beta = np.zeros(design.n) if start is None else np.clip(start.beta, *problem.bounds)
+        self.w = design.combine(self.beta)
+        form = problem.form
+        ridge = np.broadcast_to(np.asarray(form.ridge, dtype=np.float64), (design.n,)).copy()
+        self.form = DualForm(form.lower, form.upper, form.linear, ridge, float(form.eps))
+        # shift and rate of the intercept b = shift + rate sum(beta), and sum(beta)
+        rate = float(np.mean(design.squares)) if problem.fit_intercept else 0.0
+        self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
+        self.q = design.squares + ridge + rate
+        self.active, self.count = np.arange(design.n), design.n
+        self.old = np.array([-np.inf, np.inf])  # worst slopes of the last epoch
+        self.seed = np.uint64((2 * seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
+
+    def solve(self) -> LinearSolution:
+        epochs, width, best, in_vain = 0, FIRST_LOOK, np.inf, 0
+        while True:
+            epochs, violation = self._until(width, epochs)
+            record, point = self._look(epochs)
+            status = self.watch.note(record)
+            in_vain = 0 if record.gap < 0.999 * best else in_vain + 1
+            best = min(best, record.gap)
+            if status is None and in_vain > PATIENCE:
+                status = Status.STALLED
+            if status is not None:
+                return conclude(self.problem, self.design, point, status, epochs, self.watch)
+            if violation > width:
+                self._newton()
+            else:
+                wanted = (self.watch.gap_tol or 0.0) * abs(record.primal) / record.gap
+                width = min(width, violation) * min(max(0.5 * wanted, LEAST_STEP), LARGEST_STEP)
+
+    def _until(self, width: float, epochs: int) -> tuple[int, float]:
+        """Epochs until no row is off by more than ``width``, or until it is time to look at the gap anyway."""
+        last = epochs + LOOK_AGAIN
+        while True:
+            violation, whole = self._epoch(), self.count == self.design.n
+            epochs += 1
+            if (violation <= width and whole) or epochs >= last or self.watch.must_stop(epochs):
+                return epochs, violation
+            if violation <= width:
+                # what was left out may have become wrong: an epoch of all rows tells
+                self.count = self.design.n
+                self.old[:] = (-np.inf, np.inf)
+
+    def _epoch(self) -> float:
+        """One pass over the active rows; the width of the violated interval."""
+        self.count, lowest, highest, seed = self.backend.coordinate_epoch(
+            self.design.rows, self.w, self.beta, self.form, self.q, self.active, self.count, self.sums, self.old,
+            self.seed,
+        )  # fmt: skip
+        self.seed = np.uint64(seed)
+        self.old[:] = (lowest if lowest < 0 else -np.inf, highest if highest > 0 else np.inf)
+        off = abs(self.sums[1] * self.sums[2])
+        self.sums[0] += self.sums[1] * self.sums[2]
+        return highest - lowest + off
+
+    def _newton(self) -> None:
+        """Where single moves crawl: the rows inside their bounds to the optimum of their face, all at once."""
+        beta = self.problem.feasible(self.beta)
+        inside = (beta > self.form.lower) & (beta < self.form.upper) & (beta != 0)
+        free = np.flatnonzero(inside)
+        if not 3 <= len(free) <= MOST_FREE:
+            return
+        part, sides = self.design.take(free), np.sign(beta[free])
+        K = part.products() + np.diag(self.form.ridge[free])
+        w = self.design.combine(beta)
+        grad = part.scores(w) - self.form.linear[free] + self.form.ridge[free] * beta[free] + self.form.eps * sides
+        lower = np.where(sides > 0, 0.0, self.form.lower[free])
+        upper = np.where(sides > 0, self.form.upper[free], 0.0)
+        sums = np.ones((int(self.problem.fit_intercept), len(free)))
+        with single_threaded_blas():  # the same bits whatever the number of threads
+            values = face_step(K, grad, beta[free], lower, upper, sums)
+        if values is None:
+            return
+        beta[free] = values
+        self.beta, self.w = beta, self.design.combine(beta)
+        self.sums[2] = float(beta.sum())
+        if self.problem.fit_intercept:
+            b = self.problem.intercept(self.design.scores(self.w), float(self.sums[0]))
+            self.sums[0] = b - self.sums[1] * self.sums[2]
+        self.count = self.design.n
+        self.old[:] = (-np.inf, np.inf)
+
+    def _look(self, epochs: int) -> tuple[Record, LinearPoint]:
+        """The gap of the feasible point nearby, with its own w and the best intercept for it."""
+        beta: FloatArray = self.problem.feasible(self.beta)
+        w = self.design.combine(beta)
+        self.w = w.copy() if np.array_equal(beta, self.beta) else self.w  # rounding does not pile up
+        f = self.design.scores(w)
+        b = self.problem.intercept(f, float(self.sums[0]))
+        primal, gap = self.problem.primal(w, f + b), self.problem.row_gap(f + b, beta)
+        seconds = time.perf_counter() - self.watch.began
+        return Record(epochs, seconds, primal, primal - gap, gap), LinearPoint(w, b, beta)

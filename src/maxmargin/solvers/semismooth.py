@@ -1,0 +1,204 @@
+"""Semismooth Newton steps inside the method of multipliers: linear models with few enough weights for a d x d system.
+
+Problem: min P(w) + sum C_i L(t_i, x_i.w + b); P made of squares and absolute values, any convex loss.
+Algorithm: kinks are smoothed around multipliers (:mod:`._smoothing`); Newton's method with an exact line search
+minimises the smooth function; its slopes become the next multipliers. A loss without kinks needs Newton's method only.
+Invariant: f = X w + b; beta, the slopes of the rows at f, is within its bounds.
+Cost: a step multiplies with X three times and forms X'DX of the rows on a parabola, which are few near the end.
+Papers: Hestenes 1969 and Rockafellar 1976 (multipliers), Li, Sun and Toh 2018 (semismooth Newton inside).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from maxmargin._types import FloatArray
+from maxmargin.backends import Backend, Design
+from maxmargin.problems import LinearProblem
+from maxmargin.solvers._base import Record, Status, Watch
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, conjugate_gradients, conclude, record_of, within
+from maxmargin.solvers._smoothing import Rows, SmoothPenalty, smooth_rows
+
+#: Multipliers move on when what Newton's method left undone is this share of the gap.
+INNER = 0.3
+#: Parabolas become narrower by this factor after few Newton steps, by its root after more, not at all after many.
+FACTOR, FEW, MORE, MOST = 6.0, 3, 5, 8
+#: The line search is content when the slope is this share of what it was.
+FLAT_ENOUGH, SEARCHES = 0.1, 30
+#: Jitter of an equilibrated Newton matrix.
+JITTER = 1e-13
+#: Weights up to which Newton's equations are solved directly.
+DIRECT = 2500
+#: Steps without any gain of the gap that end the fit.
+PATIENCE = 60
+
+
+@dataclass(frozen=True)
+class SemismoothNewton:
+    """Options of the method (none yet that a user would set)."""
+
+    backend: Backend
+
+    def solve(self, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch) -> LinearSolution:
+        """Improve ``start`` (or zero) until the watch says stop."""
+        run = _Run(self.backend, problem, design, start, watch)
+        return run.solve()
+
+
+class _Run:
+    """One fit."""
+
+    def __init__(self, backend: Backend, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch):
+        self.problem, self.design, self.watch = problem, design, watch
+        self.w = np.zeros(design.d) if start is None else start.w.copy()
+        self.b = 0.0 if start is None else start.intercept
+        self.f = design.scores(self.w) + self.b if start is not None else np.zeros(design.n)
+        self.rows: Rows = smooth_rows(backend, problem, None if start is None else np.clip(start.beta, *problem.bounds))
+        scale = np.sqrt(design.column_squares / max(1, design.n))
+        centre = None
+        if start is not None and problem.penalty.absolute > 0:
+            held = problem.penalty.absolute
+            centre = np.clip(design.combine(start.beta) - problem.penalty.quadratic * self.w, -held, held)
+        self.penalty = SmoothPenalty(problem.penalty, scale * np.sqrt(problem.C.sum()), self.w, centre)
+
+    def solve(self) -> LinearSolution:
+        n_iter, inner, best, since, stuck = 0, 0, np.inf, 0, 0
+        smooth = self.rows.exact and self.penalty.exact
+        while True:
+            beta, _ = self.rows.slopes(self.f)
+            v = self.design.combine(beta)
+            record, point = self._record(beta, v, n_iter)
+            status = self.watch.note(record)
+            since = 0 if record.gap < best else since + 1
+            best = min(best, record.gap)
+            if status is None and (since > PATIENCE or stuck > 1):
+                status = Status.STALLED
+            if status is not None:
+                return conclude(self.problem, self.design, point, status, n_iter, self.watch)
+            left, gradient = self._gradient(beta, v)
+            if inner > 0 and not smooth and (left <= INNER * self._smoothing(beta) or inner >= MOST or stuck):
+                self._tighten(beta, inner)
+                beta, _ = self.rows.slopes(self.f)
+                left, gradient = self._gradient(beta, self.design.combine(beta))
+                inner = 0
+            stuck = 0 if self._step(gradient, beta) else stuck + 1
+            n_iter, inner = n_iter + 1, inner + 1
+
+    def _record(self, beta: FloatArray, v: FloatArray, n_iter: int) -> tuple[Record, LinearPoint]:
+        here = LinearPoint(self.w, self.b, beta)
+        sparse = self.penalty.sparse(self.w)
+        return record_of(self.problem, self.design, here, self.f, v, n_iter, self.watch, sparse)
+
+    def _smoothing(self, beta: FloatArray) -> float:
+        """What the parabolas cost: the gap that would be left if the smooth problem were solved exactly."""
+        return self.problem.row_gap(self.f, beta) + self.penalty.kink_gap(self.w)
+
+    def _gradient(self, beta: FloatArray, v: FloatArray) -> tuple[float, FloatArray]:
+        """What keeps the smooth problem from being solved, as a share of the objective; its gradient in (w, b)."""
+        by_weight, by_bias = self.penalty.slope(self.w) - v, -float(beta.sum())
+        if self.problem.penalty.quadratic > 0:
+            left = float(by_weight @ by_weight) / (2 * self.problem.penalty.quadratic)
+        else:
+            left = float(np.abs(by_weight) @ np.abs(self.w))
+        if self.problem.fit_intercept:
+            left += abs(by_bias) * max(1.0, abs(self.b))
+            return left, np.append(by_weight, by_bias)
+        return left, by_weight
+
+    def _tighten(self, beta: FloatArray, inner: int) -> None:
+        factor = FACTOR if inner <= FEW else FACTOR**0.5 if inner <= MORE else 1.0
+        self.rows.tighten(beta, factor)
+        self.penalty.tighten(self.w, factor)
+
+    def _step(self, gradient: FloatArray, beta: FloatArray) -> bool:
+        """A Newton step with an exact line search; whether anything moved."""
+        direction = self._direction(gradient, self.rows.curvature(self.f, beta))
+        dw, db = (direction[:-1], float(direction[-1])) if self.problem.fit_intercept else (direction, 0.0)
+        df = self.design.scores(dw) + db
+        slope = float(gradient @ direction)
+        if not slope < 0:
+            return False
+
+        def slope_at(step: float) -> float:
+            return float(self.penalty.slope(self.w + step * dw) @ dw) - self.rows.slopes(self.f, df, step)[1]
+
+        step = line_search(slope_at, slope)
+        self.w, self.b, self.f = self.w + step * dw, self.b + step * db, self.f + step * df
+        return step > 0
+
+    def _direction(self, gradient: FloatArray, weight: FloatArray) -> FloatArray:
+        diagonal = self.penalty.curvature(self.w)
+        if self.design.d > DIRECT:
+            used = np.flatnonzero(weight)
+            if len(used) <= DIRECT and diagonal.min() > 0:
+                return by_rows(self.design.take(used), diagonal, weight[used], -gradient, self.problem.fit_intercept)
+            return conjugate_gradients(self.design, diagonal, weight, -gradient, self.problem.fit_intercept)
+        matrix = self.design.gram(weight)
+        matrix[np.diag_indices_from(matrix)] += diagonal
+        if self.problem.fit_intercept:
+            border, corner = self.design.combine(weight), float(weight.sum())
+            corner = corner if corner > 0 else self.rows.largest  # no row on its parabola: go on until one is
+            matrix = np.block([[matrix, border[:, None]], [border[None, :], np.array([[corner]])]])
+        return solve_equilibrated(matrix, -gradient)
+
+
+def by_rows(
+    design: Design, diagonal: FloatArray, weight: FloatArray, rhs: FloatArray, bias: bool
+) -> FloatArray:
+    """(D + X'WX)^-1 rhs through the matrix W^-1 + X D^-1 X', of as many lines as there are rows (Woodbury).
+
+    With an intercept the system is bordered by the column of ones, whose own diagonal is 0.
+    """
+    X = design.matrix
+    scaled = X.multiply(1 / diagonal[None, :]).tocsr() if design.sparse else X / diagonal
+    matrix = (scaled @ X.T).toarray() if design.sparse else scaled @ X.T
+    matrix = np.asarray(matrix, dtype=np.float64)
+    matrix[np.diag_indices_from(matrix)] += 1 / weight
+    by_weight = rhs[: design.d]
+    through = design.scores(by_weight / diagonal)
+    if not bias:
+        return by_weight / diagonal - design.combine(solve_equilibrated(matrix, through)) / diagonal
+    # unknown: y = W (X dw + db), with sum(y) = rhs of the intercept
+    both = solve_equilibrated(matrix, np.column_stack([through, np.ones(design.n)]))
+    shift = (float(rhs[-1]) - float(both[:, 0].sum())) / float(both[:, 1].sum())
+    y = both[:, 0] + shift * both[:, 1]
+    return np.append((by_weight - design.combine(y)) / diagonal, shift)
+
+
+def solve_equilibrated(matrix: FloatArray, rhs: FloatArray) -> FloatArray:
+    """matrix^-1 rhs by Cholesky after scaling the diagonal to 1: columns of any size do no harm."""
+    diagonal = matrix.diagonal()
+    largest = float(diagonal.max(initial=0.0))
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, max(largest, 1.0)))
+    matrix = matrix * scale[:, None] * scale
+    unscale = scale if rhs.ndim == 1 else scale[:, None]
+    jitter = JITTER
+    while True:
+        matrix[np.diag_indices_from(matrix)] = 1.0 + jitter
+        try:
+            return unscale * cho_solve(cho_factor(matrix, lower=True, check_finite=False), unscale * rhs)
+        except LinAlgError:
+            jitter *= 100
+
+
+def line_search(slope_at, slope: float) -> float:
+    """A step at which the slope of a convex function, negative at 0, is nearly 0; at most 1 if that is downhill enough."""
+    high, at_high = 1.0, slope_at(1.0)
+    enough = FLAT_ENOUGH * abs(slope)
+    low, at_low = 0.0, slope
+    if at_high <= enough:
+        return 1.0
+    for _ in range(SEARCHES):
+        step = low - (high - low) * at_low / (at_high - at_low)
+        step = within(step, low + 0.1 * (high - low), high - 0.1 * (high - low))
+        at = slope_at(step)
+        if abs(at) <= enough:
+            return step
+        if at < 0:
+            low, at_low = step, at
+        else:
+            high, at_high = step, at
+    return low
