@@ -11,13 +11,28 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin import certificates, exceptions, io, kernels, problems
+    from maxmargin import certificates, exceptions, io, kernels, losses, penalties, problems
     from maxmargin.certificates import Certificate, certify
-    from maxmargin.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+    from maxmargin.estimators import (
+        SVC,
+        SVDD,
+        SVR,
+        LinearClassifier,
+        LinearRegressor,
+        LinearSVC,
+        LinearSVR,
+        NuSVC,
+        NuSVR,
+        OneClassSVM,
+    )
     from maxmargin.exceptions import NotSeparableError
 
 _HOMES = {
     "Certificate": "certificates",
+    "LinearClassifier": "estimators",
+    "LinearRegressor": "estimators",
+    "LinearSVC": "estimators",
+    "LinearSVR": "estimators",
     "NotSeparableError": "exceptions",
     "NuSVC": "estimators",
     "NuSVR": "estimators",
@@ -27,13 +42,17 @@ _HOMES = {
     "SVR": "estimators",
     "certify": "certificates",
 }
-_MODULES = ("certificates", "exceptions", "io", "kernels", "problems")
+_MODULES = ("certificates", "exceptions", "io", "kernels", "losses", "penalties", "problems")
 
 __all__ = [
     "SVC",
     "SVDD",
     "SVR",
     "Certificate",
+    "LinearClassifier",
+    "LinearRegressor",
+    "LinearSVC",
+    "LinearSVR",
     "NotSeparableError",
     "NuSVC",
     "NuSVR",
@@ -44,6 +63,8 @@ __all__ = [
     "exceptions",
     "io",
     "kernels",
+    "losses",
+    "penalties",
     "problems",
 ]
 

@@ -77,7 +77,7 @@ def observed(machine, options, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setattr(KernelGram, "__init__", spied)
         patch.setattr(run, "CHEAP_VALUES", 0)  # certificates by sampling, as for many rows
-        patch.setattr("maxmargin.certificates.SAMPLE", 40)
+        patch.setattr("maxmargin.certificates._kernel.SAMPLE", 40)
         capsys.readouterr()
         model = machine(**options).fit(X, y)
         first = np.sum(model.n_iter_)

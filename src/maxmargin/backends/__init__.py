@@ -8,7 +8,7 @@ from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows
 from maxmargin.backends._design import Design
 from maxmargin.backends._gram import KernelGram, float32_is_safe
-from maxmargin.backends._rows import Rows, prepare
+from maxmargin.backends._rows import Rows, as_csr, prepare
 from maxmargin.backends._threads import effective_threads, run_parallel, single_threaded_blas
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "KernelGram",
     "LazyRows",
     "Rows",
+    "as_csr",
     "backend_for",
     "effective_threads",
     "float32_is_safe",

@@ -7,21 +7,21 @@ on the way leaves the estimator as it was.
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cache, wraps
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, _fit_context, is_regressor
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import _fit_context
+from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows, resolve_gamma
 from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
 from maxmargin.certificates import worst
+from maxmargin.estimators._machine import Machine, Training, check_target, leaves_no_trace
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
 from maxmargin.kernels import Kernel, Linear, Precomputed, resolve_kernel, takes_any_rows
@@ -32,35 +32,7 @@ from maxmargin.solvers import NAMES
 PREDICT_ROWS = 4096
 
 
-class Training(NamedTuple):
-    """Validated input of ``fit``: everything of X, and which rows count."""
-
-    X: RowData
-    y: Any
-    weight: FloatArray  # of the kept rows
-    kept: IntArray
-    n: int
-    extra: Any = None  # what the machine's :meth:`_describe` found out about the targets
-
-
-def leaves_no_trace(fit: Any) -> Any:
-    """Decorator of ``fit``: after an error the estimator is what it was before."""
-
-    @wraps(fit)
-    def guarded(self, *args, **kwargs):
-        before = dict(self.__dict__)
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            internal = {k: v for k, v in self.__dict__.items() if k.startswith(("_skl_", "_callback", "_parent_"))}
-            self.__dict__.clear()
-            self.__dict__.update({**before, **internal})
-            raise
-
-    return guarded
-
-
-class KernelMachine(CallbackSupportMixin, BaseEstimator):
+class KernelMachine(Machine):
     """Base of the kernel machines; subclasses say what their problem is and how it is published."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -81,18 +53,6 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
     }
-
-    @classmethod
-    @cache
-    def _get_param_names(cls):
-        """Names of the parameters; scikit-learn reads the signature anew each time, which small fits would feel."""
-        return super()._get_param_names()
-
-    def _store(self, parameters: dict[str, Any]) -> None:
-        """Keep the constructor's arguments as they are (``parameters`` are its locals)."""
-        for name, value in parameters.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
 
     # -- what a machine must say ------------------------------------------------------------------------------
 
@@ -177,7 +137,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
                 self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation"
             )
             n = X.shape[0]
-        target = self._validate_targets(_check_target(self, y, n)) if self._needs_y(y) else None
+        target = self._validate_targets(check_target(self, y, n)) if self._needs_y(y) else None
         weight, kept = kept_rows(sample_weight, X, n)
         data = Training(X, target, weight[kept], kept, n)
         data = data._replace(extra=self._describe(data))
@@ -221,11 +181,6 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         table = np.zeros(data.n)
         table[self.support_] = _dense(self.dual_coef_).ravel()
         return [table[rows] for rows, _ in problems]
-
-    def _forget(self) -> None:
-        """Drop what the last fit published, so that no attribute outlives its model."""
-        for name in [k for k in self.__dict__ if k.endswith("_") and k not in ("n_features_in_", "feature_names_in_")]:
-            del self.__dict__[name]
 
     def _publish_support(self, data: Training, support: IntArray, dual_coef: FloatArray) -> None:
         """support_, support_vectors_ and dual_coef_, sparse where X was."""
@@ -299,21 +254,6 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 def _not_numbers(X: Any) -> bool:
     """Whether X is a sequence of anything (strings, sets), to be handed to a user's kernel function as it is."""
     return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S")
-
-
-def _check_target(estimator: Any, y: Any, n: int) -> Any:
-    if not _is_plain_target(y):
-        y = _check_y(y, estimator=estimator, y_numeric=is_regressor(estimator))
-    if len(y) != n:
-        raise ValueError(f"X and y have incompatible shapes: X has {n} samples, but y has {len(y)}.")
-    return y
-
-
-def _is_plain_target(y: Any) -> bool:
-    """Whether there is nothing to convert or complain of: scikit-learn's checks take longer than a small fit's rest."""
-    if type(y) is not np.ndarray or y.ndim != 1:
-        return False
-    return y.dtype.kind in "iub" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
 
 
 def _check_gram(K: Array) -> None:

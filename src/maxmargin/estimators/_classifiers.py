@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.estimators._base import KernelMachine, Training, _dense
+from maxmargin.estimators._base import KernelMachine, _dense
+from maxmargin.estimators._machine import labels_of
 from maxmargin.estimators._params import documented
 from maxmargin.estimators._probability import ProbabilityMixin
 from maxmargin.estimators._run import Outcome, Task, run_tasks
@@ -24,18 +23,6 @@ from maxmargin.problems import HardMarginProblem, NuSVCProblem, SVCProblem
 
 #: Margin of a nu-SVC, relative to the largest possible, below which class weights are not given a larger C.
 LEAST_MARGIN = 1e-3
-
-
-class Labels(NamedTuple):
-    """What a classifier knows of its targets."""
-
-    classes: Array
-    label: IntArray  # of the kept rows
-    factors: FloatArray  # one per class
-
-    def weights(self, data: Training) -> FloatArray:
-        """Weight of every kept row, its class's factor included."""
-        return data.weight * self.factors[self.label]
 
 
 class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine):
@@ -58,23 +45,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine):
         return y
 
     def _describe(self, data):
-        return self._labels(data)
-
-    def _labels(self, data: Training) -> Labels:
-        """Classes of the rows that count, and the weight that each row has in its class."""
-        classes, label = np.unique(data.y[data.kept], return_inverse=True)
-        if len(classes) < 2:
-            only = "with positive weights " if len(data.kept) < data.n else ""
-            raise ValueError(
-                f"The number of classes has to be greater than one; got {len(classes)} class: "
-                f"Invalid input - all samples {only}belong to the same class."
-            )
-        if self.class_weight is None:
-            return Labels(classes, label, np.ones(len(classes)))
-        factors = compute_class_weight(
-            self.class_weight, classes=classes, y=data.y[data.kept], sample_weight=data.weight
-        )
-        return Labels(classes, label, factors)
+        return labels_of(data, self.class_weight)
 
     def _problems(self, data, kernel):
         labels = data.extra

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._types import IntArray
 from maxmargin.calibration import couple_pairs, fit_sigmoid, sigmoid, stratified_folds
 from maxmargin.certificates import scores_of
-from maxmargin.estimators._base import Training
+from maxmargin.estimators._machine import Training
 from maxmargin.estimators._run import Outcome, Task, run_tasks
 from maxmargin.multiclass import OneVsOne
 

@@ -72,7 +72,7 @@ def run_tasks(
     with InterruptFlag() as interrupted, nullcontext() if tiny else single_threaded_blas():
         run = _Run(estimator, kernel, X, tasks, interrupted, reporter if watched else None)
         outcomes = run.all()
-    _warn_unless_reached(outcomes)
+    warn_unless_reached([outcome.solution for outcome in outcomes])
     return outcomes
 
 
@@ -212,13 +212,14 @@ def _published_scale(outcome: Outcome) -> float:
     return float(coef[at] / beta[at]) if beta[at] != 0 else 1.0
 
 
-def _warn_unless_reached(outcomes: list[Outcome]) -> None:
-    missed = [outcome.solution for outcome in outcomes if not outcome.solution.status.reached]
+def warn_unless_reached(solutions: list[Any]) -> None:
+    """Tell the user of every goal that was missed, by how much, and what would help."""
+    missed = [solution for solution in solutions if not solution.status.reached]
     if not missed:
         return
     gaps = [relative(s.history[-1].gap, s.history[-1].primal, s.history[-1].dual) for s in missed]
     worst = int(np.argmax(gaps))
-    where = f" in {len(missed)} of {len(outcomes)} tasks" if len(outcomes) > 1 else ""
+    where = f" in {len(missed)} of {len(solutions)} tasks" if len(solutions) > 1 else ""
     warnings.warn(
         f"Solver terminated early{where}: {missed[worst].status.value}. Relative gap reached: {gaps[worst]:.2e}.",
         ConvergenceWarning,

@@ -2,6 +2,7 @@
 
 from maxmargin.problems._base import Judged, Offsets, Problem, relative
 from maxmargin.problems._classification import HardMarginProblem, NuSVCProblem, SVCProblem
+from maxmargin.problems._crammer_singer import CrammerSingerProblem
 from maxmargin.problems._dual_qp import FEASIBILITY_TOL, DualQP
 from maxmargin.problems._linear import LinearProblem
 from maxmargin.problems._one_class import OneClassProblem, SVDDProblem
@@ -9,6 +10,7 @@ from maxmargin.problems._regression import NuSVRProblem, SVRProblem
 
 __all__ = [
     "FEASIBILITY_TOL",
+    "CrammerSingerProblem",
     "DualQP",
     "HardMarginProblem",
     "Judged",

@@ -6,22 +6,30 @@ from typing import Any
 
 from maxmargin.backends import Backend
 from maxmargin.solvers._base import Gram, Record, Solution, Status, Watch
+from maxmargin.solvers._linear import LinearPoint, LinearSolution
+from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.dual_gradient import DualGradient
 from maxmargin.solvers.interior_point import InteriorPoint
+from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver
 from maxmargin.solvers.many import can_solve_many, solve_many
 
 __all__ = [
+    "LINEAR_NAMES",
     "NAMES",
+    "CrammerSinger",
     "Decomposition",
     "DualGradient",
     "Gram",
     "InteriorPoint",
+    "LinearPoint",
+    "LinearSolution",
     "Record",
     "Solution",
     "Status",
     "Watch",
     "can_solve_many",
+    "make_linear_solver",
     "make_solver",
     "solve_many",
 ]

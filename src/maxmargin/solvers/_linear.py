@@ -65,7 +65,9 @@ def record_of(
     if sparse is not None and sparse is not point.w:
         f = design.scores(sparse) + point.intercept
         primal = problem.primal(sparse, f)
-    best = made_feasible(problem, design, LinearPoint(point.w if sparse is None else sparse, point.intercept, point.beta))
+    best = made_feasible(
+        problem, design, LinearPoint(point.w if sparse is None else sparse, point.intercept, point.beta)
+    )
     gap = problem.gap(best.w, f, best.beta, design.combine(best.beta))
     return Record(n_iter, seconds, primal, primal - gap, gap), best
 

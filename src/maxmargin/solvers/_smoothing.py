@@ -158,4 +158,3 @@ def _spread(problem: LinearProblem) -> float:
     middle = np.average(problem.target, weights=problem.C)
     spread = float(np.sqrt(np.average((problem.target - middle) ** 2, weights=problem.C)))
     return spread if spread > 0 else max(abs(float(middle)), 1.0)
-

@@ -19,7 +19,7 @@ from maxmargin._types import FloatArray
 from maxmargin.backends import Backend, Design
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Record, Status, Watch
-from maxmargin.solvers._linear import LinearPoint, LinearSolution, conjugate_gradients, conclude, record_of, within
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, conjugate_gradients, record_of, within
 from maxmargin.solvers._smoothing import Rows, SmoothPenalty, smooth_rows
 
 #: Multipliers move on when what Newton's method left undone is this share of the gap.
@@ -51,7 +51,9 @@ class SemismoothNewton:
 class _Run:
     """One fit."""
 
-    def __init__(self, backend: Backend, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch):
+    def __init__(
+        self, backend: Backend, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch
+    ):
         self.problem, self.design, self.watch = problem, design, watch
         self.w = np.zeros(design.d) if start is None else start.w.copy()
         self.b = 0.0 if start is None else start.intercept
@@ -145,9 +147,7 @@ class _Run:
         return solve_equilibrated(matrix, -gradient)
 
 
-def by_rows(
-    design: Design, diagonal: FloatArray, weight: FloatArray, rhs: FloatArray, bias: bool
-) -> FloatArray:
+def by_rows(design: Design, diagonal: FloatArray, weight: FloatArray, rhs: FloatArray, bias: bool) -> FloatArray:
     """(D + X'WX)^-1 rhs through the matrix W^-1 + X D^-1 X', of as many lines as there are rows (Woodbury).
 
     With an intercept the system is bordered by the column of ones, whose own diagonal is 0.
@@ -185,7 +185,7 @@ def solve_equilibrated(matrix: FloatArray, rhs: FloatArray) -> FloatArray:
 
 
 def line_search(slope_at, slope: float) -> float:
-    """A step at which the slope of a convex function, negative at 0, is nearly 0; at most 1 if that is downhill enough."""
+    """A step of at most 1 at which the slope of a convex function, negative at 0, is nearly 0 or still negative."""
     high, at_high = 1.0, slope_at(1.0)
     enough = FLAT_ENOUGH * abs(slope)
     low, at_low = 0.0, slope

@@ -8,7 +8,18 @@ import numpy as np
 
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import all_filled
-from maxmargin.backends._numba import choose, coordinate, dual_coordinate, program, slopes, small, smo, stream, tiles
+from maxmargin.backends._numba import (
+    choose,
+    coordinate,
+    crammer_singer,
+    dual_coordinate,
+    program,
+    slopes,
+    small,
+    smo,
+    stream,
+    tiles,
+)
 from maxmargin.backends._numba import newton as newton_steps
 from maxmargin.backends._numba.design import CompiledDesign
 from maxmargin.backends._rows import Csr, as_csr, as_dense
@@ -91,13 +102,14 @@ class NumbaBackend(Backend):
         return CompiledDesign(X, threads)
 
     def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out):
-        return slopes.smoothed(
-            f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, 0, len(f)
-        )
+        return slopes.smoothed(f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, 0, len(f))
 
     def coordinate_epoch(self, rows, w, beta, form, q, active, count, sums, old, seed):
         run = dual_coordinate.csr_epoch if isinstance(rows, Csr) else dual_coordinate.dense_epoch
         return run(rows, w, beta, form, q, active, count, sums, old, seed)
+
+    def crammer_singer_epoch(self, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed):
+        return crammer_singer.csr_epoch(rows, W, alpha, label, C, squares, order, shift, rate, sums, seed)
 
     def solve_many(self, batch, threads):
         def strip(first):

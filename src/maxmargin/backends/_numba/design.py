@@ -1,7 +1,7 @@
 """Products with the rows of a linear model, dense or CSR: X w, X' b and X' diag(v) X, summed in float64.
 
-Each works on the rows ``first`` to ``last``, so that threads take strips of them. Indices are unsigned: one that might be
-negative is checked each time, which takes longer than the product.
+Each works on the rows ``first`` to ``last``, so that threads take strips of them. Indices are unsigned: one that might
+be negative is checked each time, which takes longer than the product.
 """
 
 from __future__ import annotations

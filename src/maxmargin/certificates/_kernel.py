@@ -1,4 +1,4 @@
-"""Certificates: how far from optimal a model can be at most, computed from the data in float64.
+"""Certificates of kernel machines.
 
 The judge shares no code with the accused: this module knows kernels (their NumPy meaning) and problems (their
 objectives), and imports neither solvers nor back ends. For a feasible dual point the gap primal - dual bounds the
@@ -8,7 +8,6 @@ distance to the optimum; it is computed as a sum of non-negative Fenchel-Young t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ import scipy.sparse as sp
 
 from maxmargin._foreign import Delivered, delivered_tasks
 from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin.certificates._certificate import Certificate
 from maxmargin.kernels import Kernel, Precomputed, check_mercer
 from maxmargin.problems import FEASIBILITY_TOL, HardMarginProblem, Problem, SVCProblem, relative
 
@@ -36,52 +36,6 @@ SAMPLE, SAMPLE_LEAST, SAFETY = 128, 16, 3.0
 DECISIVE_VALUES = 2**23
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """Proof of (near) optimality of one two-class, regression or one-class problem.
-
-    Attributes
-    ----------
-    primal, dual : float
-        Objective values of the model as delivered, with its own intercept. The optimum lies between them.
-    gap, relative_gap : float
-        Their difference, and the same over max(|primal|, |dual|).
-    kkt : float
-        Worst violation of the optimality conditions, in margin units: what ``tol`` bounds.
-    feasible : bool
-        The dual point satisfies its constraints.
-    holds : bool
-        The gap is a proof: feasible, finite, kernel known or checked to be positive semi-definite. It does not
-        mean small.
-    method : str
-        'recomputed': every score was computed afresh from the data. 'bounded': the solver's scores were used,
-        a random sample recomputed, all others taken to be off by three times the largest error seen there, and
-        the rows recomputed that decide over the gap within that error (a sample of very many).
-    reason : str
-        Why ``holds`` is False; empty otherwise.
-    error_bound : float
-        Bound on the error of the scores that were not recomputed.
-    """
-
-    primal: float
-    dual: float
-    gap: float
-    relative_gap: float
-    kkt: float
-    feasible: bool
-    holds: bool
-    method: str = "recomputed"
-    reason: str = ""
-    error_bound: float = 0.0
-
-    def __str__(self) -> str:
-        verdict = "holds" if self.holds else f"does not hold ({self.reason})"
-        return (
-            f"certificate {verdict}: primal {self.primal:.9g}, dual {self.dual:.9g}, "
-            f"relative gap {self.relative_gap:.2e}, KKT violation {self.kkt:.2e} ({self.method})"
-        )
-
-
 class Definiteness(NamedTuple):
     """Whether a kernel matrix is positive semi-definite, and if that is not known or not so, why."""
 
@@ -89,36 +43,7 @@ class Definiteness(NamedTuple):
     reason: str = ""
 
 
-def certify(model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None) -> Certificate:
-    """Certify a fitted model against its training data; the worst certificate over its binary tasks.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        maxmargin's, scikit-learn's or scikit-learn-intelex's SVC, NuSVC, SVR, NuSVR, OneClassSVM; SVDD.
-    X, y, sample_weight
-        Exactly the training data, in the same order.
-    C : float, optional
-        Cost, for models that do not store theirs.
-
-    Returns
-    -------
-    Certificate
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.svm import SVC
-    >>> from maxmargin import certify
-    >>> X, y = load_iris(return_X_y=True)
-    >>> certificate = certify(SVC().fit(X, y), X, y)
-    >>> certificate.holds, bool(certificate.relative_gap < 1e-3)
-    (True, True)
-    """
-    return worst(certify_tasks(model, X, y, sample_weight, C))
-
-
-def certify_tasks(
+def certify_kernel_tasks(
     model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None
 ) -> list[Certificate]:
     """One certificate per binary task (pair of classes), in the order of ``intercept_``."""
@@ -144,11 +69,6 @@ def repaired(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Deli
     scale = float(np.abs(task.dual_coef).sum()) / max(float(np.abs(beta).sum()), np.finfo(float).tiny)
     coef = task.dual_coef + scale * moved
     return task._replace(dual_coef=coef, distance=max(0.0, 0.5 * float(moved[support] @ change)))
-
-
-def worst(certificates: Sequence[Certificate]) -> Certificate:
-    """The certificate that promises least: one that does not hold, else the largest relative gap."""
-    return max(certificates, key=lambda c: (not c.holds, c.relative_gap, c.kkt))
 
 
 def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatArray | None = None) -> Certificate:

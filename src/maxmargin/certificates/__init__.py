@@ -1,0 +1,42 @@
+"""Certificates: how far from optimal a model can be at most, computed from the data in float64.
+
+The judge shares no code with the accused: this package knows kernels (their NumPy meaning) and problems (their
+objectives), and imports neither solvers nor back ends. For a feasible dual point the gap primal - dual bounds the
+distance to the optimum; it is computed as a sum of non-negative Fenchel-Young terms, one per row.
+"""
+
+from maxmargin.certificates._certificate import Certificate, worst
+from maxmargin.certificates._certify import certify, certify_tasks
+from maxmargin.certificates._kernel import (
+    Definiteness,
+    bounded_scores,
+    definiteness,
+    judge,
+    judge_all,
+    must_recompute,
+    recomputed_scores,
+    scores_of,
+    union,
+)
+from maxmargin.certificates._linear import LinearDelivered, judge_crammer_singer, judge_linear
+from maxmargin.certificates._linear_models import Scaling
+
+__all__ = [
+    "Certificate",
+    "Definiteness",
+    "LinearDelivered",
+    "Scaling",
+    "bounded_scores",
+    "certify",
+    "certify_tasks",
+    "definiteness",
+    "judge",
+    "judge_all",
+    "judge_crammer_singer",
+    "judge_linear",
+    "must_recompute",
+    "recomputed_scores",
+    "scores_of",
+    "union",
+    "worst",
+]

@@ -1,0 +1,176 @@
+"""Certificates of linear models: scores and X' beta are computed here, from the data, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin._types import FloatArray, RowData
+from maxmargin.certificates._certificate import Certificate
+from maxmargin.certificates._linear_models import Scaling, linear_tasks
+from maxmargin.losses import Quadratic
+from maxmargin.penalties import Penalty
+from maxmargin.problems import FEASIBILITY_TOL, CrammerSingerProblem, LinearProblem, relative
+
+#: Values of X that are converted to float64 at a time.
+BLOCK_VALUES = 2**17
+#: Dual variables this close to a bound, relatively, are on it when the KKT violation is measured.
+SNAP = 1e-6
+
+
+class LinearDelivered(NamedTuple):
+    """One task of a linear model, in the units its problem was solved in (see :class:`Scaling`)."""
+
+    problem: LinearProblem
+    w: FloatArray  # (d,)
+    intercept: float
+    beta: FloatArray | None  # (n,) dual point, or None if the model has none
+
+
+def certify_linear_tasks(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None) -> list[Certificate]:
+    """One certificate per task of a fitted linear model."""
+    X, scaling, tasks = linear_tasks(model, X, y, sample_weight, C)
+    return judge_linear(X, [LinearDelivered(*task) for task in tasks], scaling)
+
+
+def judge_linear(X: RowData, tasks: Sequence[LinearDelivered], scaling: Scaling | None = None) -> list[Certificate]:
+    """Certificates of tasks on the same rows ``X``; X is read twice, however many there are.
+
+    Where a task brings no dual point one is made from the slopes of the losses, which is sharp for smooth losses and
+    pessimistic at kinks.
+    """
+    scaling = scaling or Scaling.none(X.shape[1])
+    f = _scores(X, scaling, np.column_stack([task.w for task in tasks]))
+    f += np.array([task.intercept for task in tasks])
+    beta = np.column_stack([_dual_point(task, f[:, k]) for k, task in enumerate(tasks)])
+    v, largest = _combined(X, scaling, beta), _largest(X, scaling)
+    return [_judged(task, f[:, k], beta[:, k], v[:, k], largest) for k, task in enumerate(tasks)]
+
+
+def _dual_point(task: LinearDelivered, f: FloatArray) -> FloatArray:
+    return task.problem.feasible(task.problem.slopes(f)) if task.beta is None else task.beta
+
+
+def _judged(task: LinearDelivered, f: FloatArray, beta: FloatArray, v: FloatArray, largest: FloatArray) -> Certificate:
+    problem, w = task.problem, task.w
+    if task.beta is None and problem.has_dual:
+        factor = problem.penalty.into_domain(v)
+        beta, v = factor * beta, factor * v
+    primal, gap, dual = problem.primal(w, f), problem.gap(w, f, beta, v), problem.dual(beta, v)
+    feasible = problem.imbalance(beta) <= FEASIBILITY_TOL and np.isfinite(dual)
+    finite = bool(np.isfinite([primal, gap]).all())
+    reason = "" if feasible else "the dual point is not feasible"
+    if not problem.has_dual:
+        feasible, dual = False, primal - gap
+        reason = (
+            "without a penalty the dual asks for X' beta = 0, which rounding does not allow; the gap is an estimate"
+        )
+    return Certificate(
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative(gap, primal, dual),
+        kkt=_kkt(problem, w, f, beta, v, largest),
+        feasible=bool(feasible),
+        holds=bool(feasible and finite),
+        reason=reason if finite else "not finite",
+    )
+
+
+def _kkt(
+    problem: LinearProblem, w: FloatArray, f: FloatArray, beta: FloatArray, v: FloatArray, largest: FloatArray
+) -> float:
+    """How far a score, or a weight times the largest value of its feature, is from where it should be given beta."""
+    rows = _off_rows(problem, f, beta)
+    weights = _off_weights(problem.penalty, w, v) * largest
+    return float(max(rows.max(initial=0.0), weights.max(initial=0.0)))
+
+
+def _off_rows(problem: LinearProblem, f: FloatArray, beta: FloatArray) -> FloatArray:
+    if not isinstance(problem.loss, Quadratic):
+        return np.abs(beta - problem.slopes(f)) / problem.C
+    form = problem.form
+    grad = f - form.linear + form.ridge * beta
+    room = SNAP * problem.C
+    up = grad + np.where(beta >= -room, form.eps, -form.eps)
+    down = grad + np.where(beta > room, form.eps, -form.eps)
+    rises = np.where(beta < form.upper - room, np.maximum(-up, 0.0), 0.0)
+    return np.maximum(rises, np.where(beta > form.lower + room, np.maximum(down, 0.0), 0.0))
+
+
+def _off_weights(penalty: Penalty, w: FloatArray, v: FloatArray) -> FloatArray:
+    if not penalty.separable:
+        return np.zeros_like(w)
+    q, a = penalty.quadratic, penalty.absolute
+    if q > 0:
+        return np.abs(w - (v - np.clip(v, -a, a)) / q)
+    if a > 0:  # a weight that is not 0 asks for |v_j| = a: what is missing, as a share
+        return np.where(w != 0, np.abs(v - a * np.sign(w)) / a * np.abs(w), 0.0)
+    return np.zeros_like(w)
+
+
+def _blocks(X: RowData) -> Iterator[slice]:
+    height = max(1, BLOCK_VALUES // max(1, X.shape[1])) if isinstance(X, np.ndarray) else X.shape[0]
+    for first in range(0, X.shape[0], height):
+        yield slice(first, min(first + height, X.shape[0]))
+
+
+def _scores(X: RowData, scaling: Scaling, W: FloatArray) -> FloatArray:
+    """(n, tasks) scores of weights (d, tasks)."""
+    weights = W / scaling.scale[:, None]
+    out = np.empty((X.shape[0], W.shape[1]))
+    for rows in _blocks(X):
+        out[rows] = X[rows].astype(np.float64, copy=False) @ weights
+    return out - scaling.center @ weights
+
+
+def _combined(X: RowData, scaling: Scaling, beta: FloatArray) -> FloatArray:
+    """(d, tasks) sums X' beta of dual variables (n, tasks)."""
+    total = np.zeros((X.shape[1], beta.shape[1]))
+    for rows in _blocks(X):
+        total += X[rows].astype(np.float64, copy=False).T @ beta[rows]
+    return (total - np.outer(scaling.center, beta.sum(axis=0))) / scaling.scale[:, None]
+
+
+def _largest(X: RowData, scaling: Scaling) -> FloatArray:
+    """The largest |x_ij| of every column, after scaling."""
+    if X.shape[0] == 0:
+        return np.zeros(X.shape[1])
+    if isinstance(X, np.ndarray):
+        high, low = X.max(axis=0).astype(np.float64), X.min(axis=0).astype(np.float64)
+    else:
+        high, low = X.max(axis=0).toarray().ravel(), X.min(axis=0).toarray().ravel()
+    return np.maximum(np.abs(high - scaling.center), np.abs(low - scaling.center)) / scaling.scale
+
+
+def judge_crammer_singer(
+    X: RowData,
+    problem: CrammerSingerProblem,
+    W: FloatArray,
+    intercept: FloatArray,
+    alpha: FloatArray,
+    scaling: Scaling | None = None,
+) -> Certificate:
+    """Certificate of Crammer and Singer's machine; intercepts are proven optimal among those up to ten times as large."""
+    scaling = scaling or Scaling.none(X.shape[1])
+    f = _scores(X, scaling, W.T) + intercept
+    v = _combined(X, scaling, alpha).T
+    primal = problem.primal(W, f)
+    gap = problem.gap(f, alpha, intercept) + 0.5 * float(np.square(W - v).sum())
+    g, rows = problem.margins(f), np.arange(len(f))
+    p = -alpha.copy()
+    p[rows, problem.label] += problem.C
+    used = np.where(p > SNAP * problem.C[:, None], g, np.inf).min(axis=1)
+    feasible = problem.infeasibility(alpha) <= FEASIBILITY_TOL
+    return Certificate(
+        primal=primal,
+        dual=primal - gap,
+        gap=gap,
+        relative_gap=relative(gap, primal, primal - gap),
+        kkt=float(np.max(g.max(axis=1) - used, initial=0.0)),
+        feasible=feasible,
+        holds=bool(feasible and np.isfinite(gap)),
+        reason="" if feasible else "the dual point is not feasible",
+    )

@@ -1,0 +1,106 @@
+"""What a fitted linear model delivers, read from its public attributes: ours and scikit-learn's."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+
+from maxmargin._types import FloatArray, RowData
+from maxmargin.losses import EpsilonInsensitive, Loss, SquaredEpsilonInsensitive, resolve_loss
+from maxmargin.penalties import resolve_penalty
+from maxmargin.problems import LinearProblem
+
+CLASSIFIERS = ("LinearSVC", "LinearClassifier", "PegasosSVC", "SGDSVC")
+REGRESSORS = ("LinearSVR", "LinearRegressor")
+
+
+class Scaling(NamedTuple):
+    """Features as the problem saw them: (x - center) / scale (M19)."""
+
+    center: FloatArray
+    scale: FloatArray
+
+    @classmethod
+    def none(cls, d: int) -> Scaling:
+        """Features as they are."""
+        return cls(np.zeros(d), np.ones(d))
+
+
+def machine_of(model: Any) -> str | None:
+    """Which linear machine this is, ours or scikit-learn's."""
+    return next((c.__name__ for c in type(model).__mro__ if c.__name__ in CLASSIFIERS + REGRESSORS), None)
+
+
+def is_linear_model(model: Any) -> bool:
+    """Whether the model is one of the linear machines."""
+    return machine_of(model) is not None
+
+
+def linear_tasks(
+    model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None
+) -> tuple[RowData, Scaling, list[tuple[LinearProblem, FloatArray, float, FloatArray | None]]]:
+    """(rows that count, their scaling, [problem, w, intercept, beta] of every task)."""
+    machine = machine_of(model)
+    check_is_fitted(model)
+    if y is None:
+        raise ValueError(f"certify needs the targets y that {machine} was fitted on")
+    if "crammer" in str(getattr(model, "multiclass_", getattr(model, "multi_class", ""))):
+        raise ValueError("certify does not read Crammer-Singer models; their certificate_ was made with the fit")
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    n, target = X.shape[0], column_or_1d(y)
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    for name, values in (("y", target), ("sample_weight", weight)):
+        if len(values) != n:
+            raise ValueError(f"X has {n} rows but {name} has {len(values)}; certify needs the training data")
+    kept = np.flatnonzero(weight > 0)
+    loss, penalty = _loss_of(model, machine), resolve_penalty(getattr(model, "penalty", "l2"))
+    coef = np.atleast_2d(_dense(model.coef_)).astype(np.float64)
+    scaling = Scaling(*(getattr(model, name, None) for name in ("center_", "scale_")))
+    scaling = Scaling.none(X.shape[1]) if scaling.scale is None else scaling
+    intercept = np.broadcast_to(np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)), (len(coef),))
+    tasks = []
+    for k, (sign, cost) in enumerate(_targets(model, machine, target[kept], weight[kept], C)):
+        problem = LinearProblem(loss, penalty, sign, cost, bool(model.fit_intercept))
+        w, b = coef[k] * scaling.scale, float(intercept[k]) + float(coef[k] @ scaling.center)
+        tasks.append((problem, w, b, _dual(model, k, n)[kept] if hasattr(model, "dual_coef_") else None))
+    return X if len(kept) == n else X[kept], scaling, tasks
+
+
+def _targets(model: Any, machine: str | None, y: Any, weight: FloatArray, C: float | None):
+    """(targets, costs) of every task."""
+    cost = getattr(model, "C_", None) if C is None else C
+    cost = float(model.C) if cost is None else float(cost)
+    if machine in REGRESSORS:
+        return [(y.astype(np.float64), cost * weight)]
+    classes = model.classes_
+    label = np.searchsorted(classes, y)
+    factors = getattr(model, "class_weight_", None)
+    weight = weight if factors is None else weight * np.asarray(factors)[label]
+    positive = [1] if len(classes) == 2 else range(len(classes))
+    return [(np.where(label == k, 1.0, -1.0), cost * weight) for k in positive]
+
+
+def _loss_of(model: Any, machine: str | None) -> Loss:
+    loss = getattr(model, "loss", "hinge")
+    if machine == "LinearSVR":
+        kind = EpsilonInsensitive if loss == "epsilon_insensitive" else SquaredEpsilonInsensitive
+        return kind(float(model.epsilon))
+    return resolve_loss(loss)
+
+
+def _dual(model: Any, k: int, n: int) -> FloatArray:
+    if len(model.support_) and int(model.support_.max()) >= n:
+        raise ValueError(
+            f"the model's support vectors point at row {int(model.support_.max())}, but X has {n} rows; "
+            "certify needs the training data, in the same order"
+        )
+    beta = np.zeros(n)
+    beta[model.support_] = np.atleast_2d(model.dual_coef_)[k]
+    return beta
+
+
+def _dense(values: Any) -> Any:
+    return values.toarray() if sp.issparse(values) else np.asarray(values)

@@ -1,0 +1,52 @@
+"""From linear problems to solutions: one design, one clock, tasks side by side where there are many."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import RowData
+from maxmargin.backends import backend_for, effective_threads, run_parallel, single_threaded_blas
+from maxmargin.estimators._interrupt import InterruptFlag
+from maxmargin.estimators._progress import FitReporter
+from maxmargin.estimators._run import warn_unless_reached
+from maxmargin.problems import LinearProblem
+from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_solver
+
+
+def solve_linear(
+    estimator: Any, X: RowData, problems: list[LinearProblem], starts: list[LinearPoint | None], reporter: FitReporter
+) -> list[LinearSolution]:
+    """Solve the problems on the same rows; the estimator's parameters say how."""
+    reporter.begin(len(problems))
+    threads = effective_threads(estimator.n_jobs)
+    at_once = 1 if reporter.active else min(threads, len(problems))
+    backend = backend_for("cpu")
+    deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
+    solutions: list[Any] = [None] * len(problems)
+    seed = estimator.random_state if isinstance(estimator.random_state, int | np.integer) else 0
+    with InterruptFlag() as interrupted, single_threaded_blas():
+        design = backend.design(X, threads if at_once == 1 else 1)
+
+        def share(numbers: range) -> None:
+            for number in numbers:
+                after_round, end = reporter.round_callback(number)
+                watch = Watch(0.0, estimator.tol, estimator.max_iter, deadline, interrupted, after_round)
+                solver = make_linear_solver(estimator.solver, problems[number], design, backend, int(seed))
+                solutions[number] = solver.solve(problems[number], design, starts[number], watch)
+                end()
+
+        run_parallel([partial(share, range(k, len(problems), at_once)) for k in range(at_once)], at_once)
+    warn_unless_reached(solutions)
+    return solutions
+
+
+def linear_history(solutions: list[LinearSolution]) -> np.ndarray:
+    """All rounds of all tasks as one structured array."""
+    kinds = [("task", int), ("iteration", int), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
+    lines = [(number, *record) for number, solution in enumerate(solutions) for record in solution.history]
+    return np.array(lines, dtype=kinds)

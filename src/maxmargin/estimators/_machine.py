@@ -1,0 +1,105 @@
+"""What every estimator has in common: parameters kept as given, checked input, a failing fit that leaves no trace."""
+
+from __future__ import annotations
+
+from functools import cache, wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_y
+
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+
+
+class Training(NamedTuple):
+    """Validated input of ``fit``: everything of X, and which rows count."""
+
+    X: RowData
+    y: Any
+    weight: FloatArray  # of the kept rows
+    kept: IntArray
+    n: int
+    extra: Any = None  # what the machine's :meth:`_describe` found out about the targets
+
+
+def leaves_no_trace(fit: Any) -> Any:
+    """Decorator of ``fit``: after an error the estimator is what it was before."""
+
+    @wraps(fit)
+    def guarded(self, *args, **kwargs):
+        before = dict(self.__dict__)
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            internal = {k: v for k, v in self.__dict__.items() if k.startswith(("_skl_", "_callback", "_parent_"))}
+            self.__dict__.clear()
+            self.__dict__.update({**before, **internal})
+            raise
+
+    return guarded
+
+
+class Machine(CallbackSupportMixin, BaseEstimator):
+    """Base of all estimators."""
+
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        """Names of the parameters; scikit-learn reads the signature anew each time, which small fits would feel."""
+        return super()._get_param_names()
+
+    def _store(self, parameters: dict[str, Any]) -> None:
+        """Keep the constructor's arguments as they are (``parameters`` are its locals)."""
+        for name, value in parameters.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
+    def _forget(self) -> None:
+        """Drop what the last fit published, so that no attribute outlives its model."""
+        for name in [k for k in self.__dict__ if k.endswith("_") and k not in ("n_features_in_", "feature_names_in_")]:
+            del self.__dict__[name]
+
+
+class Labels(NamedTuple):
+    """What a classifier knows of its targets."""
+
+    classes: Array
+    label: IntArray  # of the kept rows
+    factors: FloatArray  # one per class
+
+    def weights(self, data: Training) -> FloatArray:
+        """Weight of every kept row, its class's factor included."""
+        return data.weight * self.factors[self.label]
+
+
+def labels_of(data: Training, class_weight: Any) -> Labels:
+    """Classes of the rows that count, and the weight that each row has in its class."""
+    classes, label = np.unique(data.y[data.kept], return_inverse=True)
+    if len(classes) < 2:
+        only = "with positive weights " if len(data.kept) < data.n else ""
+        raise ValueError(
+            f"The number of classes has to be greater than one; got {len(classes)} class: "
+            f"Invalid input - all samples {only}belong to the same class."
+        )
+    if class_weight is None:
+        return Labels(classes, label, np.ones(len(classes)))
+    factors = compute_class_weight(class_weight, classes=classes, y=data.y[data.kept], sample_weight=data.weight)
+    return Labels(classes, label, factors)
+
+
+def check_target(estimator: Any, y: Any, n: int) -> Any:
+    if not _is_plain_target(y):
+        y = _check_y(y, estimator=estimator, y_numeric=is_regressor(estimator))
+    if len(y) != n:
+        raise ValueError(f"X and y have incompatible shapes: X has {n} samples, but y has {len(y)}.")
+    return y
+
+
+def _is_plain_target(y: Any) -> bool:
+    """Whether there is nothing to convert or complain of: scikit-learn's checks take longer than a small fit's rest."""
+    if type(y) is not np.ndarray or y.ndim != 1:
+        return False
+    return y.dtype.kind in "iub" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))

@@ -1,0 +1,65 @@
+"""Scaling of features (M19): centred, divided by their weighted standard deviation, remembered with the model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import FloatArray, RowData
+from maxmargin.certificates import Scaling
+
+#: Ratio of the largest to the smallest size of a column from which on the user is told.
+VERY_UNEQUAL = 1e5
+#: Columns named in that warning.
+NAMED = 5
+
+
+def fitted_scaling(X: RowData, weight: FloatArray) -> Scaling:
+    """Weighted means (0 for sparse rows, which would no longer be sparse) and standard deviations; constants keep 1."""
+    share = weight / weight.sum()
+    if sp.issparse(X):
+        center = np.zeros(X.shape[1])
+        mean = np.asarray(X.T @ share).ravel()
+        variance = np.asarray(X.multiply(X).T @ share).ravel() - mean**2
+    else:
+        center = share @ X.astype(np.float64, copy=False)
+        variance = share @ np.square(X - center, dtype=np.float64)
+    size = np.abs(center)
+    constant = variance <= 1e-20 * np.maximum(size**2, 1e-300)
+    return Scaling(center, np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0.0))))
+
+
+def scaled(X: RowData, scaling: Scaling | None) -> RowData:
+    """The rows as the problem sees them, in their own precision."""
+    if scaling is None:
+        return X
+    if sp.issparse(X):
+        return sp.csr_array(X.multiply(1.0 / scaling.scale[None, :]), dtype=X.dtype)
+    return ((X - scaling.center) / scaling.scale).astype(X.dtype, copy=False)
+
+
+def warn_of_unequal_columns(X: RowData, names: Any = None) -> None:
+    """Name the columns whose values are smaller or larger than the others' by orders of magnitude."""
+    if sp.issparse(X):
+        columns = X.tocsc()
+        counts = np.diff(columns.indptr)
+        sums = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
+        size = np.sqrt(sums / np.maximum(counts, 1))
+    else:
+        with np.errstate(over="ignore"):
+            size = np.sqrt(np.einsum("ij,ij->j", X, X, dtype=np.float64) / max(1, X.shape[0]))
+    used = np.flatnonzero((size > 0) & np.isfinite(size))
+    if len(used) < 2 or size[used].max() <= VERY_UNEQUAL * size[used].min():
+        return
+    away = np.abs(np.log(size[used]) - np.median(np.log(size[used])))
+    worst = used[np.argsort(-away, kind="stable")[:NAMED]]
+    shown = ", ".join(f"{names[j] if names is not None else j} ({size[j]:.1e})" for j in sorted(worst))
+    warnings.warn(
+        f"the columns of X differ in size by a factor of {size[used].max() / size[used].min():.0e}; furthest off are "
+        f"{shown}. The penalty weighs them accordingly; scale=True gives all columns the same say.",
+        UserWarning,
+        stacklevel=2,
+    )
