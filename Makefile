@@ -2,6 +2,7 @@
 PYTHON ?= python3
 ARENA_ARGS ?=
 SCALING_ARGS ?=
+STOCHASTIC_ARGS ?=
 MACHINE_ARGS ?=
 PYTEST_ARGS ?=
 
@@ -12,7 +13,7 @@ BIN := .venv/bin
 endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format arena scaling machine wheel clean
+.PHONY: demo test lint format arena scaling stochastic machine wheel clean
 
 demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
 	$(BIN)/python -m maxmargin.demo
@@ -34,6 +35,9 @@ arena: .venv/.arena          ## time and certify against other libraries: make a
 
 scaling: .venv/.arena        ## time against rows and columns: make scaling SCALING_ARGS="--data DIR"
 	$(BIN)/python -m benchmarks.scaling $(SCALING_ARGS)
+
+stochastic: .venv/.arena     ## row updates per second of stochastic machines: make stochastic STOCHASTIC_ARGS="--data DIR"
+	$(BIN)/python -m benchmarks.stochastic $(STOCHASTIC_ARGS)
 
 machine: .venv/.arena        ## measure what this machine can do
 	$(BIN)/python -m benchmarks.machine $(MACHINE_ARGS)

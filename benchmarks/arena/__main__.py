@@ -14,13 +14,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arena import competitors, sets, table, work
+from benchmarks.arena import bound, competitors, fastest, linear, sets, table, work
 from benchmarks.arena.case import Case, Missing, Split, fix_gamma, open_source, save
 from benchmarks.arena.contender import Contender
 from benchmarks.arena.measure import Plan, measure
 from benchmarks.arena.row import Row
 
 PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba")
+LINEAR_PACKAGES = ("liblinear-official", "snapml", "skglm")
 LEGEND = """\
 fit: best warm fit; first: first fit of a fresh process (it compiles where a disk cache is empty); gap, kkt: our float64
 certificate of its solution (? does not hold); certify: what that took; memory: peak of the fits above the memory after
@@ -32,7 +33,10 @@ def parser() -> argparse.ArgumentParser:
     """The options; equal gaps are the default."""
     p = argparse.ArgumentParser("python -m benchmarks.arena", description=__doc__)
     p.add_argument("--data", metavar="DIR", help="folder with a load.py for the sets that no package carries")
-    p.add_argument("--sets", nargs="+", metavar="SET", help="sets or single cases (a9a, a9a/10k); default: all")
+    p.add_argument(
+        "--sets", nargs="+", metavar="SET", help="sets or cases (a9a, a9a/10k, a9a/linear-hinge); default: all"
+    )
+    p.add_argument("--tasks", nargs="+", metavar="TASK", help="only these tasks (svc, linear-hinge, ...); default: all")
     p.add_argument("--large", action="store_true", help="include the large cases, which may take hours")
     p.add_argument("--competitors", nargs="+", metavar="NAME", help="default: all")
     goal = p.add_mutually_exclusive_group()
@@ -58,36 +62,63 @@ def _tol(text: str) -> float | str:
 
 
 def choose(wanted: list[str] | None, known: Sequence[str], what: str) -> list[str]:
-    """The names asked for, in the arena's order; "a9a" stands for all its cases."""
+    """The names asked for, in the arena's order; "a9a" stands for all its cases, as does all that ends at a "/"."""
     if wanted is None:
         return list(known)
     for name in wanted:
-        if not any(k == name or k.split("/")[0] == name for k in known):
+        if not any(_stands_for(name, k) for k in known):
             raise SystemExit(f"arena: unknown {what} {name!r}; known: {', '.join(known)}")
-    return [k for k in known if k in wanted or k.split("/")[0] in wanted]
+    return [k for k in known if any(_stands_for(name, k) for name in wanted)]
+
+
+def _stands_for(name: str, known: str) -> bool:
+    return known == name or known.startswith(f"{name}/")
 
 
 def run_case(
     name: str, case: Case, split: Split, sides: dict[str, Any], plans: list[Plan], limit: float
 ) -> list[list[Row]]:
     """All competitors on one case, a list of rows for each plan; who cannot take part is listed with the reason."""
-    shape = work.shape(split.X)
-    blocks = [{side: Row(name, side, goal=plan.gap, shape=shape, large=case.large) for side in sides} for plan in plans]
+    sides = {side: module for side, module in sides.items() if _of_the_kind(module, case.task)}
+    about: dict[str, Any] = {
+        "shape": work.shape(split.X),
+        "large": case.large,
+        "task": case.task,
+        "params": case.params,
+    }
+    blocks = [{side: Row(name, side, goal=plan.gap, **about) for side in sides} for plan in plans]
     with ExitStack() as stack:
         path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case.npz"
         save(path, split)
         setup = {"path": str(path), "task": case.task, "params": case.params}
         contenders = []
         for side, module in sides.items():
-            why = module.available() or ("" if case.task in module.TASKS else f"has no {case.task}")
+            why = _why_not(module, case)
             if not why:
                 contenders.append(stack.enter_context(Contender(side, setup, limit)))
                 continue
             for rows in blocks:
                 rows[side].status = "absent"
                 rows[side].add(why)
+        if contenders and linear.is_linear(case.task):
+            said = bound.prepare(path, case.task, case.params, limit)
+            for rows in blocks:
+                rows[contenders[0].name].add(said)
         measure(blocks, contenders, plans)
     return [list(rows.values()) for rows in blocks]
+
+
+def _of_the_kind(module: Any, task: str) -> bool:
+    """Whether a competitor has anything to do with such tasks: who has no linear machine is not listed among them."""
+    return any(linear.is_linear(known) == linear.is_linear(task) for known in module.TASKS)
+
+
+def _why_not(module: Any, case: Case) -> str:
+    """Why a competitor cannot take part, or ""."""
+    if case.task not in module.TASKS:
+        return f"has no {case.task}"
+    cannot = getattr(module, "cannot", None)
+    return module.available() or (cannot and cannot(case.task, case.params)) or ""
 
 
 def plans_of(options: argparse.Namespace) -> list[Plan]:
@@ -104,6 +135,7 @@ def run(options: argparse.Namespace) -> None:
     sides = competitors.discover()
     sides = {name: sides[name] for name in choose(options.competitors, list(sides), "competitor")}
     cases = sets.discover()
+    tasks = choose(options.tasks, list(dict.fromkeys(case.task for _, case in cases.values())), "task")
     source = open_source(options.data)
     plans = plans_of(options)
     found: list[list[list[Row]]] = [[] for _ in plans]  # by plan, then by case
@@ -111,6 +143,8 @@ def run(options: argparse.Namespace) -> None:
     print(_heading(plans), LEGEND, sep="\n")
     for name in choose(options.sets, list(cases), "set"):
         data, case = cases[name]
+        if case.task not in tasks:
+            continue
         if case.large and not options.large and name not in (options.sets or ()):
             missed[name] = "large: name it in --sets, or give --large"
             continue
@@ -127,7 +161,11 @@ def run(options: argparse.Namespace) -> None:
             print(table.block(title + _goal(plan, plans), rows), flush=True)
         _write(options, plans, found, missed)
     for of_plan, plan in zip(found, plans, strict=True):
-        print("\n" + table.summary(of_plan, missed, _goal(plan, plans)))
+        kernel, lines = fastest.others(of_plan), fastest.linear_only(of_plan)
+        if kernel or missed or not lines:
+            print("\n" + table.summary(kernel, missed, _goal(plan, plans)))
+        if lines:
+            print("\n" + fastest.summary(lines, _goal(plan, plans)))
     _write(options, plans, found, missed)
 
 
@@ -137,7 +175,7 @@ def _goal(plan: Plan, plans: list[Plan]) -> str:
 
 
 def _words(params: dict[str, Any]) -> str:
-    return ", ".join(f"{key}={value:.4g}" for key, value in params.items())
+    return ", ".join(f"{k}={v}" if isinstance(v, bool) else f"{k}={v:.4g}" for k, v in params.items())
 
 
 def _heading(plans: list[Plan]) -> str:
@@ -151,7 +189,7 @@ def _heading(plans: list[Plan]) -> str:
 
 def _versions() -> dict[str, str]:
     found = {}
-    for name in PACKAGES:
+    for name in PACKAGES + LINEAR_PACKAGES:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -171,13 +209,16 @@ def _write(
     """Everything measured so far, as JSON; `ratios` where there is one goal, by goal where there are several."""
     if options.json is None:
         return
-    ratios = [{what: table.means(blocks, what) for what in ("fit", "predict")} for blocks in found]
+    kernel = [fastest.others(blocks) for blocks in found]
+    ratios = [{what: table.means(blocks, what) for what in ("fit", "predict")} for blocks in kernel]
+    goals = [(plan, blocks) for plan, blocks in zip(plans, found, strict=True) if plan.gap is not None]
     by_goal = {f"{plan.gap:g}": r for plan, r in zip(plans, ratios, strict=True) if plan.gap is not None}
     report = {
         "options": {k: str(v) if isinstance(v, Path) else v for k, v in vars(options).items() if k != "data"},
         "environment": environment(),
         "rows": [asdict(row) for blocks in found for rows in blocks for row in rows],
         "ratios": ratios[0] if len(plans) == 1 else by_goal,
+        "linear": {f"{plan.gap:g}": fastest.mean(fastest.linear_only(b)) for plan, b in goals},
         "missed": missed,
     }
     options.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -76,7 +76,7 @@ def save(path: Path, split: Split) -> None:
     for part, X, y in (("train", split.X, split.y), ("test", split.X_test, split.y_test)):
         if X is None:
             continue
-        X = _layout(X)
+        X = layout(X)
         arrays[f"{part}_y"] = np.asarray(y)
         if sp.issparse(X):
             arrays |= {f"{part}_{k}": getattr(X, k) for k in ("data", "indices", "indptr")}
@@ -92,7 +92,7 @@ def read(path: str) -> Split:
         return Split(*_part(z, "train"), *_part(z, "test"))
 
 
-def _layout(X: Any) -> Any:
+def layout(X: Any) -> Any:
     """float32; dense unless most of it is zeros."""
     if sp.issparse(X):
         X = X.tocsr()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass
@@ -29,6 +30,8 @@ class Row:
     values: float | None = None  # rows times support vectors; with several classes the sum over pairs
     shape: dict[str, float] = field(default_factory=dict)  # rows, columns, features: see `work.shape`
     large: bool = False  # timed once
+    task: str = ""
+    params: dict[str, Any] = field(default_factory=dict)  # of the case, gamma as a number
     notes: list[str] = field(default_factory=list)
 
     def add(self, *notes: str) -> None:

@@ -18,22 +18,39 @@ def shape(X: Any) -> dict[str, float]:
     """
     rows, columns = X.shape
     probe = X[:: max(1, rows // PROBED)]
-    values = np.sort(probe.toarray() if sp.issparse(probe) else np.asarray(probe), axis=0)
-    median = values[len(values) // 2]  # a value that more than half of the rows have is their median
-    return {"rows": rows, "columns": columns, "features": float((values != median).sum(axis=1).mean())}
+    count = _count_sparse(probe) if sp.issparse(probe) else _count(np.asarray(probe))
+    return {"rows": rows, "columns": columns, "features": count / probe.shape[0]}
 
 
-def support(model: Any) -> int:
-    """Support vectors of a model; with several classes those of any pair, each counted once."""
-    return len(model.support_)
+def _count(values: np.ndarray) -> float:
+    """Values that differ from the median of their column: one that more than half of the rows have is their median."""
+    values = np.sort(values, axis=0)
+    return float((values != values[len(values) // 2]).sum())
 
 
-def kernel_values(model: Any, y: np.ndarray | None) -> float:
+def _count_sparse(X: Any) -> float:
+    """The same of sparse rows; only columns of which half is not 0 can have another median, and are looked at."""
+    X = X.tocsc()
+    X.eliminate_zeros()
+    filled = np.diff(X.indptr)
+    full = 2 * filled >= X.shape[0]
+    return float(filled[~full].sum()) + _count(X[:, full].toarray())
+
+
+def support(model: Any) -> int | None:
+    """Support vectors of a model; with several classes those of any task, each counted once. None: it has none."""
+    found = getattr(model, "support_", None)
+    return None if found is None else len(found)
+
+
+def kernel_values(model: Any, y: np.ndarray | None) -> float | None:
     """Rows times support vectors: what it takes to know all scores of a solution; summed over pairs of classes."""
+    if getattr(model, "dual_coef_", None) is None or support(model) is None:
+        return None
     coef = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
     of_class = np.asarray(getattr(model, "n_support_", ()))
     if y is None or len(of_class) < 3 or coef.shape[0] != len(of_class) - 1:
-        return float(model.shape_fit_[0] if y is None else len(y)) * support(model)
+        return float(model.shape_fit_[0] if y is None else len(y)) * len(model.support_)
     rows = np.unique(y, return_counts=True)[1]
     first = np.concatenate([[0], np.cumsum(of_class)])
     total = 0.0

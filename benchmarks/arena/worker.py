@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.arena import memory, work
+from benchmarks.arena import bound, linear, memory, work
 from benchmarks.arena.case import read
 from benchmarks.arena.competitors import discover
 
@@ -31,7 +31,7 @@ class Session:
     def load(self, path: str, competitor: str, task: str, params: dict[str, Any]) -> dict[str, Any]:
         """Read the data, note the memory in use, and only then import the competitor."""
         split = read(path)
-        self.task, self.params = task, params
+        self.path, self.task, self.params = path, task, params
         self.y = None if task == "oneclass" else split.y
         self.y_test = split.y if split.X_test is None else split.y_test
         gc.collect()
@@ -40,8 +40,8 @@ class Session:
         start = time.perf_counter()
         self.side.make(task, params, None)
         imported = time.perf_counter() - start
-        self.X = self.side.cast(split.X)
-        self.X_test = self.X if split.X_test is None else self.side.cast(split.X_test)
+        self.X = self.side.cast(split.X, task)
+        self.X_test = self.X if split.X_test is None else self.side.cast(split.X_test, task)
         if task == "svr":
             self.y = split.y.astype(self.X.dtype)
         scored_on = "train" if split.X_test is None else "test"
@@ -74,11 +74,14 @@ class Session:
             seconds = _best(one, once)
         said = sorted({f"{w.category.__name__}: {str(w.message).splitlines()[0]}" for w in caught})
         grown = max(0.0, memory.peak() - self.baseline)
-        size = {"support": work.support(self.model), "values": work.kernel_values(self.model, self.y)}
+        values = None if linear.is_linear(self.task) else work.kernel_values(self.model, self.y)
+        size = {"support": work.support(self.model), "values": values}
         return {"seconds": seconds, "memory": grown, "warnings": said, "note": self.side.note(self.model)} | size
 
     def certify(self) -> dict[str, Any]:
         """The float64 certificate of the last model, and what it cost."""
+        if linear.is_linear(self.task):
+            return self._judge()
         from maxmargin import certify
 
         X = self.X.astype(np.float64)
@@ -93,6 +96,14 @@ class Session:
             "reason": str(getattr(proof, "reason", "") or ""),
             "seconds": seconds,
         }
+
+    def _judge(self) -> dict[str, Any]:
+        """A linear model against the lower bound that lies beside the data."""
+        assert self.y is not None
+        dual = bound.load(self.path)
+        start = time.perf_counter()
+        proof = linear.judge(self.model, self.X, self.y, self.task, self.params, dual)
+        return proof | {"seconds": time.perf_counter() - start}
 
     def predict(self) -> dict[str, Any]:
         """Predict the test rows (the training rows where there are none), and the score of that."""

@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import growth, markdown, minimum, rates, results
+from benchmarks.report import growth, linear, markdown, minimum, rates, results
 
 
 def make(
     arena: list[dict[str, Any]], scaling: dict[str, Any] | None = None, machine: dict[str, Any] | None = None
 ) -> dict[str, str]:
     """Every table that can be made of these, by name."""
-    tables = results.tables(arena)
+    tables = results.tables(arena) | linear.tables(arena)
     if arena:
         tables["environment"] = _environment(arena[0])
     if scaling is not None:

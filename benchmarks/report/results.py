@@ -6,24 +6,25 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+from benchmarks.arena.fastest import Blocks, others
 from benchmarks.arena.row import Row
 from benchmarks.arena.table import OURS, means, ratio, seconds
 from benchmarks.report.markdown import table
 
-Blocks = list[list[Row]]
 KNOWN = {f.name for f in fields(Row)}
 MARKS = "*floor*: its gap falls no further; > cut off; ? its certificate does not hold; ¹ timed once."
 
 
-def by_goal(reports: list[dict[str, Any]]) -> dict[float | None, Blocks]:
-    """The rows of all reports by goal, the largest gap first, then by case."""
+def by_goal(reports: list[dict[str, Any]], chosen: Callable[[Blocks], Blocks] = others) -> dict[float | None, Blocks]:
+    """The rows of all reports by goal, the largest gap first, then by case; kernel machines unless asked otherwise."""
     found: dict[float | None, dict[str, list[Row]]] = {}
     for report in reports:
         for entry in report["rows"]:
             row = Row(**{k: v for k, v in entry.items() if k in KNOWN})
             found.setdefault(_goal(row, report), {}).setdefault(row.case, []).append(row)
     goals = sorted(found, key=lambda goal: -(goal or 0.0))
-    return {goal: list(found[goal].values()) for goal in goals}
+    kept = {goal: chosen(list(found[goal].values())) for goal in goals}
+    return {goal: blocks for goal, blocks in kept.items() if blocks}
 
 
 def _goal(row: Row, report: dict[str, Any]) -> float | None:
@@ -37,12 +38,17 @@ def tables(reports: list[dict[str, Any]]) -> dict[str, str]:
     """Every table by name: ``fit``, ``gap``, ... of the first goal, ``fit-tight``, ... of the next."""
     found: dict[str, str] = {}
     for number, (goal, blocks) in enumerate(by_goal(reports).items()):
-        end = ("", "-tight")[number] if number < 2 else f"-{number + 1}"
+        end = ending(number)
         title = "At each one's default tol." if goal is None else f"Certified relative gap {goal:g}."
         for name, make in (("fit", fits), ("gap", gaps), ("memory", memories), ("predict", predictions)):
             found[name + end] = f"{title} {MARKS}\n\n{make(blocks)}"
         found[f"means{end}"] = f"{title}\n\n{summary(blocks)}"
     return found
+
+
+def ending(number: int) -> str:
+    """What the tables of a goal are called beyond their name: nothing, "-tight", "-3" ..."""
+    return ("", "-tight")[number] if number < 2 else f"-{number + 1}"
 
 
 def names(blocks: Blocks) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from maxmargin import certificates, exceptions, io, kernels, losses, penalties, problems
     from maxmargin.certificates import Certificate, certify
     from maxmargin.estimators import (
+        SGDSVC,
         SVC,
         SVDD,
         SVR,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
         NuSVC,
         NuSVR,
         OneClassSVM,
+        PegasosSVC,
+        Perceptron,
     )
     from maxmargin.exceptions import NotSeparableError
 
@@ -37,6 +40,9 @@ _HOMES = {
     "NuSVC": "estimators",
     "NuSVR": "estimators",
     "OneClassSVM": "estimators",
+    "PegasosSVC": "estimators",
+    "Perceptron": "estimators",
+    "SGDSVC": "estimators",
     "SVC": "estimators",
     "SVDD": "estimators",
     "SVR": "estimators",
@@ -45,6 +51,7 @@ _HOMES = {
 _MODULES = ("certificates", "exceptions", "io", "kernels", "losses", "penalties", "problems")
 
 __all__ = [
+    "SGDSVC",
     "SVC",
     "SVDD",
     "SVR",
@@ -57,6 +64,8 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "PegasosSVC",
+    "Perceptron",
     "__version__",
     "certificates",
     "certify",

@@ -17,7 +17,7 @@ from benchmarks.arena.case import Missing, Split, fix_gamma, open_source, read, 
 from benchmarks.arena.contender import Contender, CutOff, Failed
 from benchmarks.arena.measure import Plan, Row, settle
 
-TASKS = {"svc", "nusvc", "svr", "oneclass"}
+TASKS = {"svc", "nusvc", "svr", "oneclass", "linear-hinge", "linear-squared-hinge"}
 
 
 class Scripted:
@@ -156,6 +156,7 @@ def test_a_split_survives_the_file_and_gamma_is_scikit_learns(tmp_path, convert)
 def test_names_are_chosen_or_refused():
     assert choose(["a9a"], ["iris", "a9a", "a9a/10k"], "set") == ["a9a", "a9a/10k"]
     assert choose(["a9a/10k"], ["a9a", "a9a/10k"], "set") == ["a9a/10k"]
+    assert choose(["a9a/linear"], ["a9a", "a9a/10k", "a9a/linear/C1"], "set") == ["a9a/linear/C1"]
     with pytest.raises(SystemExit, match="unknown set 'a10a'"):
         choose(["a10a"], ["a9a"], "set")
 

@@ -24,6 +24,7 @@ import maxmargin
 from maxmargin import SVC, SVR, NotSeparableError, NuSVC, OneClassSVM, certify
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+LINEAR = ("LinearSVC", "LinearSVR")
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "differences.md").read_text(encoding="utf-8")
 X, Y = load_iris(return_X_y=True)
 #: Properties scikit-learn's classifiers have whether or not they were asked for probabilities.
@@ -41,7 +42,8 @@ def table(title: str, page: str = PAGE) -> set[tuple[str, str]]:
     for line in section(title, page).splitlines():
         if line.startswith("| `"):
             names, machines = (re.findall(r"`(\w+)`", cell) for cell in line.split("|")[1:3])
-            pairs |= {(machine, name) for machine in machines or MACHINES for name in names}
+            everyone = LINEAR if title.startswith("Linear") else MACHINES
+            pairs |= {(machine, name) for machine in machines or everyone for name in names}
     return pairs
 
 
@@ -67,20 +69,23 @@ def published(model: Any) -> set[str]:
         return {name for name in names if name.endswith("_") or callable(getattr(model, name, None))}
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", MACHINES + LINEAR)
 def test_every_parameter_that_differs_is_listed_and_no_other(machine: str) -> None:
+    title = "Linear machines: parameters" if machine in LINEAR else "Parameters"
     found = parameter_differences(getattr(sklearn.svm, machine), getattr(maxmargin, machine))
-    assert found == {name for owner, name in table("Parameters") if owner == machine}
+    assert found == {name for owner, name in table(title) if owner == machine}
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", MACHINES + LINEAR)
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 def test_every_attribute_that_differs_is_listed_and_no_other(machine: str) -> None:
+    title = "Linear machines: attributes and methods" if machine in LINEAR else "Attributes and methods"
     theirs, ours = (getattr(library, machine)().fit(X, Y) for library in (sklearn.svm, maxmargin))
     found = (published(theirs) ^ published(ours)) - ONLY_WITH_PROBABILITY
-    assert found == {name for owner, name in table("Attributes and methods") if owner == machine}
+    assert found == {name for owner, name in table(title) if owner == machine}
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", MACHINES + LINEAR)
 def test_parameters_keep_scikit_learns_order(machine: str) -> None:
     left, right = (list(inspect.signature(getattr(lib, machine)).parameters) for lib in (sklearn.svm, maxmargin))
     assert [name for name in right if name in left] == left
@@ -107,7 +112,7 @@ def test_the_comparison_sees_a_difference() -> None:
 
 # -- behaviour: one test per point of the list ---------------------------------------------------------------------
 
-POINTS = re.findall(r"^- \*\*(.+?)\.?\*\*", section("Behaviour"), re.MULTILINE)
+POINTS = re.findall(r"^- \*\*(.+?)\.?\*\*", section("Behaviour") + section("Linear machines: behaviour"), re.MULTILINE)
 SHOWN: dict[str, Callable[[], None]] = {}
 
 
@@ -400,3 +405,31 @@ def _() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         OneClassSVM().fit(X)
+
+
+@shows("The intercept is never penalised")
+def _() -> None:
+    far = X[:100] + 50.0
+    ours = [maxmargin.LinearSVC(loss="hinge", tol=1e-10, intercept_scaling=s).fit(far, Y[:100]) for s in (1, 100)]
+    centred = maxmargin.LinearSVC(loss="hinge", tol=1e-10).fit(X[:100], Y[:100])
+    np.testing.assert_allclose(ours[0].coef_, centred.coef_, atol=1e-5)  # where the origin is does not matter
+    np.testing.assert_array_equal(ours[0].coef_, ours[1].coef_)
+    theirs = [
+        sklearn.svm.LinearSVC(loss="hinge", tol=1e-8, max_iter=10**6).fit(rows, Y[:100]) for rows in (far, X[:100])
+    ]
+    assert np.abs(theirs[0].coef_ - theirs[1].coef_).max() > 1e-2
+
+
+@shows("Every loss goes with every penalty")
+def _() -> None:
+    for dual in (True, False):
+        assert maxmargin.LinearSVC("l1", "hinge", dual=dual).fit(X, Y).certificate_.holds
+    with pytest.raises(ValueError, match="Unsupported set of arguments"):
+        sklearn.svm.LinearSVC("l1", "hinge").fit(X, Y)
+
+
+@shows("`tol` is the relative duality gap")
+def _() -> None:
+    for tol in (1e-2, 1e-6):
+        model = maxmargin.LinearSVC(loss="hinge", tol=tol).fit(X, Y)
+        assert model.certificate_.relative_gap <= tol

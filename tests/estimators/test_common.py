@@ -18,10 +18,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin import (
+    SVC,
+    SVDD,
+    SVR,
+    LinearClassifier,
+    LinearRegressor,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
 from maxmargin.backends import effective_threads
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
+LINEAR = [LinearSVC, LinearSVR, LinearClassifier, LinearRegressor]
 
 #: scikit-learn's outlier checks hand two columns to every machine: its own OneClassSVM fails them when 'precomputed'.
 CHECKED = [
@@ -30,6 +42,14 @@ CHECKED = [
     *[machine(fit_intercept=False) for machine in MACHINES[:4]],
     *[machine(kernel="precomputed") for machine in MACHINES[:4]],
     *[machine(solver="interior-point") for machine in MACHINES],
+    *[machine() for machine in LINEAR],
+    *[machine(fit_intercept=False) for machine in (LinearSVR, LinearRegressor)],  # classes need not lie around 0
+    *[machine(scale=True) for machine in LINEAR],
+    # weights are repetitions to seven digits where the fit is that exact
+    *[machine(solver="dual-coordinate", tol=1e-13, max_iter=10**5) for machine in LINEAR],
+    *[machine(penalty="l1", tol=1e-13) for machine in LINEAR],
+    LinearSVC(multiclass="crammer-singer", tol=1e-13, max_iter=10**5),
+    LinearClassifier("logistic"),
 ]
 EXPECTED_FAILURES: dict[str, str] = {}
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.arena.linear import LOSS
+
+PENALISED = "penalises the intercept: another problem"
 CLASSES = {"svc": "SVC", "nusvc": "NuSVC", "svr": "SVR", "oneclass": "OneClassSVM"}
 
 
@@ -21,6 +24,16 @@ def build(module: str, task: str, params: dict[str, Any], tol: float | None) -> 
     """The estimator of `module` for a task, every parameter not named here at its own default."""
     estimator = getattr(importlib.import_module(module), CLASSES[task])
     return estimator(**params) if tol is None else estimator(**params, tol=tol)
+
+
+def linear_params(task: str, params: dict[str, Any], tol: float | None) -> dict[str, Any]:
+    """The parameters of a linear machine with the usual names; `tol` where one is given."""
+    return {"loss": LOSS[task], **params} | ({} if tol is None else {"tol": tol})
+
+
+def sparse_or_dense(X: Any, dtype: type) -> Any:
+    """The layout as it comes, dense rows row-major."""
+    return X.astype(dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
 
 
 def dense(X: Any, dtype: type) -> np.ndarray:

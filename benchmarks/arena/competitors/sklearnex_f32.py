@@ -13,6 +13,6 @@ __all__ = ["NAME", "TASKS", "available", "cast", "make", "note"]
 NAME = "sklearnex-f32"
 
 
-def cast(X: Any) -> Any:
+def cast(X: Any, task: str) -> Any:
     """float32, the layout as it comes: it is faster on CSR where most values are 0."""
     return X.astype(np.float32)

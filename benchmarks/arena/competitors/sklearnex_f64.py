@@ -13,6 +13,6 @@ __all__ = ["NAME", "TASKS", "available", "cast", "make", "note"]
 NAME = "sklearnex-f64"
 
 
-def cast(X: Any) -> Any:
+def cast(X: Any, task: str) -> Any:
     """float64, the layout as it comes: it is faster on CSR where most values are 0."""
     return X.astype(np.float64)

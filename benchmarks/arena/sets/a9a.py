@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.arena.case import SCALE, Case, Source, Split
+from benchmarks.arena.sets._linear import linear_cases
 from benchmarks.arena.sets._prepare import NU, draw
 
 NAME = "a9a"
@@ -12,6 +13,7 @@ CASES = (
     Case("svc", {"C": 100.0, "gamma": 0.5}, "10k", rows=10_000),
     Case("nusvc", NU, "10k-nu", rows=10_000),
     Case("oneclass", NU, "10k-one-class", rows=10_000),
+    *linear_cases(bias=True),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.arena.case import SCALE, Case, Source, Split
+from benchmarks.arena.sets._linear import linear_cases
 from benchmarks.arena.sets._prepare import draw
 
 NAME = "ijcnn1"
@@ -10,6 +11,7 @@ BUNDLED = False
 CASES = (
     Case("svc", {"C": 1.0, "gamma": SCALE}),
     Case("svc", {"C": 32.0, "gamma": 2.0}, "20k", rows=20_000),
+    *linear_cases(bias=True),
 )
 
 

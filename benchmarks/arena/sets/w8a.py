@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.arena.case import Case, Source, Split
+from benchmarks.arena.sets._linear import linear_cases
 from benchmarks.arena.sets._prepare import draw
 
 NAME = "w8a"
@@ -10,6 +11,7 @@ BUNDLED = False
 CASES = (
     Case("svc", {"C": 10.0, "gamma": 0.5}, "20k", rows=20_000),
     Case("svc", {"C": 10.0, "gamma": 0.5}, "all", large=True),
+    *linear_cases(bias=True),
 )
 
 

@@ -162,7 +162,9 @@ class Backend(ABC):
         """Whether :meth:`add_product` works block by block in cache and stores no kernel values unless asked to."""
         return False
 
-    def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out) -> float:
+    def smoothed_slopes(
+        self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, threads=1
+    ) -> float:
         """Slopes of the rows of a linear model at f + step df into ``out``; their product with df.
 
         clip(shrink(keep centre + rate (linear - f - step df), rate eps) / (keep + rate ridge), lower, upper), where
@@ -172,6 +174,26 @@ class Backend(ABC):
         value = np.sign(value) * np.maximum(np.abs(value) - rate * eps, 0.0)
         np.clip(value / (keep + rate * ridge), lower, upper, out=out)
         return float(out @ df)
+
+    def row_values(self, f, beta, linear, ridge, eps, lower, upper, threads=1) -> tuple[float, float]:
+        """(sum of losses, sum of Fenchel-Young gaps) of the rows of a linear model with a quadratic dual."""
+        r = f - linear
+        away = np.sign(-r) * np.maximum(np.abs(r) - eps, 0.0)
+        flat = np.where(away > 0, upper, np.where(away < 0, lower, 0.0))
+        best = np.where(ridge > 0, np.clip(away / np.where(ridge > 0, ridge, 1.0), lower, upper), flat)
+        losses = -best * r - eps * np.abs(best) - ridge / 2 * best**2
+        gaps = (beta - best) * (r + ridge / 2 * (beta + best)) + eps * (np.abs(beta) - np.abs(best))
+        return float(losses.sum()), float(np.maximum(gaps, 0.0).sum())
+
+    def coordinate_epoch(self, rows, w, beta, form, q, active, count, sums, old, seed) -> tuple[int, float, float, int]:
+        """An epoch of dual coordinate descent, in place: (active rows, worst upward and downward slope, next seed)."""
+        raise NotImplementedError(f"the {self.name} back end has no dual coordinate descent; use solver='newton'")
+
+    def crammer_singer_epoch(
+        self, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed
+    ) -> tuple[float, int]:
+        """An epoch of Crammer and Singer's machine, in place: (largest violation, next seed)."""
+        raise NotImplementedError(f"the {self.name} back end has no Crammer-Singer machine; use the compiled one")
 
     # -- where data live --------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from maxmargin.backends._threads import run_strips
 #: Rows of a dense design that are converted to float64 and multiplied at a time.
 HEIGHT = 2048
 #: Values of X that are worth a second thread.
-WORTH_A_THREAD = 2**17
+WORTH_A_THREAD = 2**20
 
 
 class Design:
@@ -26,7 +26,7 @@ class Design:
     """
 
     def __init__(self, X: RowData, threads: int = 1):
-        self.rows: Array | Csr = as_csr(X) if sp.issparse(X) else np.ascontiguousarray(X)
+        self.rows: Array | Csr = as_csr(_in_order(X)) if sp.issparse(X) else np.ascontiguousarray(X)
         self.n, self.d = X.shape
         self.nnz = len(self.rows.data) if isinstance(self.rows, Csr) else self.n * self.d
         self.threads = max(1, min(threads, self.nnz // WORTH_A_THREAD))
@@ -73,14 +73,15 @@ class Design:
         """||x_i||^2 of every row."""
         if isinstance(self.rows, Csr):
             squares = np.square(self.rows.data, dtype=np.float64)
-            return np.bincount(np.repeat(np.arange(self.n), np.diff(self.rows.indptr)), squares, minlength=self.n)
+            return np.bincount(np.repeat(np.arange(self.n), np.diff(self.rows.indptr)), squares, self.n).astype(float)
         return np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
 
     @cached_property
     def column_squares(self) -> FloatArray:
         """sum_i x_ij^2 of every column."""
         if isinstance(self.rows, Csr):
-            return np.bincount(self.rows.indices, np.square(self.rows.data, dtype=np.float64), minlength=self.d)
+            squares = np.square(self.rows.data, dtype=np.float64)
+            return np.bincount(self.rows.indices, squares, self.d).astype(float)
         return np.einsum("ij,ij->j", self.rows, self.rows, dtype=np.float64)
 
     def _summed(self, shape: tuple[int, ...], work: Any) -> FloatArray:
@@ -113,3 +114,11 @@ class Design:
             part = self.rows[index] * np.sqrt(weight[index])[:, None]
             # the transpose of a C array is Fortran's: no copy; the lower triangle there is our upper one
             out += dsyrk(1.0, part.T, lower=1).T
+
+
+def _in_order(X: RowData) -> RowData:
+    """Sparse rows with every column once and in order, which is what compiled loops and squares rely on."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

@@ -75,7 +75,7 @@ def _judged(task: LinearDelivered, f: FloatArray, beta: FloatArray, v: FloatArra
         kkt=_kkt(problem, w, f, beta, v, largest),
         feasible=bool(feasible),
         holds=bool(feasible and finite),
-        reason=reason if finite else "not finite",
+        reason=reason or ("" if finite else "not finite"),
     )
 
 
@@ -153,7 +153,7 @@ def judge_crammer_singer(
     alpha: FloatArray,
     scaling: Scaling | None = None,
 ) -> Certificate:
-    """Certificate of Crammer and Singer's machine; intercepts are proven optimal among those up to ten times as large."""
+    """Certificate of Crammer and Singer's machine; intercepts are proven optimal among those of ten times the size."""
     scaling = scaling or Scaling.none(X.shape[1])
     f = _scores(X, scaling, W.T) + intercept
     v = _combined(X, scaling, alpha).T

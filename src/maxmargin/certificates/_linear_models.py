@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from maxmargin._types import FloatArray, RowData
-from maxmargin.losses import EpsilonInsensitive, Loss, SquaredEpsilonInsensitive, resolve_loss
+from maxmargin.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, resolve_loss
 from maxmargin.penalties import resolve_penalty
 from maxmargin.problems import LinearProblem
 
@@ -55,11 +55,14 @@ def linear_tasks(
     for name, values in (("y", target), ("sample_weight", weight)):
         if len(values) != n:
             raise ValueError(f"X has {n} rows but {name} has {len(values)}; certify needs the training data")
+    factors = getattr(model, "class_weight_", None)
+    if machine in CLASSIFIERS and factors is not None:
+        weight = weight * np.asarray(factors)[np.searchsorted(model.classes_, target)]
     kept = np.flatnonzero(weight > 0)
-    loss, penalty = _loss_of(model, machine), resolve_penalty(getattr(model, "penalty", "l2"))
+    loss, penalty = _loss_of(model, machine, C), resolve_penalty(getattr(model, "penalty", "l2"))
     coef = np.atleast_2d(_dense(model.coef_)).astype(np.float64)
-    scaling = Scaling(*(getattr(model, name, None) for name in ("center_", "scale_")))
-    scaling = Scaling.none(X.shape[1]) if scaling.scale is None else scaling
+    scaled = hasattr(model, "scale_")
+    scaling = Scaling(model.center_, model.scale_) if scaled else Scaling.none(X.shape[1])
     intercept = np.broadcast_to(np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)), (len(coef),))
     tasks = []
     for k, (sign, cost) in enumerate(_targets(model, machine, target[kept], weight[kept], C)):
@@ -71,20 +74,25 @@ def linear_tasks(
 
 def _targets(model: Any, machine: str | None, y: Any, weight: FloatArray, C: float | None):
     """(targets, costs) of every task."""
-    cost = getattr(model, "C_", None) if C is None else C
-    cost = float(model.C) if cost is None else float(cost)
+    cost = _cost_of(model, C)
     if machine in REGRESSORS:
         return [(y.astype(np.float64), cost * weight)]
+    if np.isinf(cost):  # beyond the largest dual variable the hinge's optimum is the hard margin's
+        cost, weight = 2.0 * float(np.abs(model.dual_coef_).max(initial=0.5)), np.ones(len(y))
     classes = model.classes_
-    label = np.searchsorted(classes, y)
-    factors = getattr(model, "class_weight_", None)
-    weight = weight if factors is None else weight * np.asarray(factors)[label]
-    positive = [1] if len(classes) == 2 else range(len(classes))
-    return [(np.where(label == k, 1.0, -1.0), cost * weight) for k in positive]
+    positive = classes[1:] if len(classes) == 2 else classes
+    return [(np.where(y == one, 1.0, -1.0), cost * weight) for one in positive]
 
 
-def _loss_of(model: Any, machine: str | None) -> Loss:
+def _cost_of(model: Any, C: float | None) -> float:
+    cost = getattr(model, "C_", None) if C is None else C
+    return float(model.C) if cost is None else float(cost)
+
+
+def _loss_of(model: Any, machine: str | None, C: float | None) -> Loss:
     loss = getattr(model, "loss", "hinge")
+    if machine in CLASSIFIERS and np.isinf(_cost_of(model, C)):
+        return Hinge()
     if machine == "LinearSVR":
         kind = EpsilonInsensitive if loss == "epsilon_insensitive" else SquaredEpsilonInsensitive
         return kind(float(model.epsilon))

@@ -4,9 +4,13 @@ from maxmargin.estimators._classifiers import SVC, NuSVC
 from maxmargin.estimators._linear_any import LinearClassifier, LinearRegressor
 from maxmargin.estimators._linear_svm import LinearSVC, LinearSVR
 from maxmargin.estimators._one_class import SVDD, OneClassSVM
+from maxmargin.estimators._pegasos import PegasosSVC
+from maxmargin.estimators._perceptron import Perceptron
 from maxmargin.estimators._regressors import SVR, NuSVR
+from maxmargin.estimators._sgd import SGDSVC
 
 __all__ = [
+    "SGDSVC",
     "SVC",
     "SVDD",
     "SVR",
@@ -17,4 +21,6 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "PegasosSVC",
+    "Perceptron",
 ]

@@ -11,6 +11,7 @@ from maxmargin.estimators._classifiers import SVC
 from maxmargin.estimators._linear_base import margins_of
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.exceptions import NotSeparableError
 from maxmargin.multiclass import OneVsRest
 
 
@@ -35,7 +36,10 @@ def fit_hard_margin(estimator: Any, data: Training) -> Any:
             certify="full" if estimator.certify else False,
             n_jobs=estimator.n_jobs,
         )
-        machines.append(machine.fit(inputs, task.sign))
+        try:
+            machines.append(machine.fit(inputs, task.sign))
+        except NotSeparableError as error:
+            raise error.on_rows(data.kept, data.n) from None
     estimator._forget()
     coef = np.vstack([_dense(machine.coef_) for machine in machines])
     estimator.coef_ = coef if scaling is None else coef / scaling.scale

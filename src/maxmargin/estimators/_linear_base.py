@@ -10,9 +10,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
@@ -29,7 +30,7 @@ from maxmargin.losses import Loss
 from maxmargin.multiclass import OneVsRest
 from maxmargin.penalties import Penalty
 from maxmargin.problems import LinearProblem
-from maxmargin.solvers import LINEAR_NAMES, LinearPoint, LinearSolution
+from maxmargin.solvers import LINEAR_NAMES, LinearPoint, LinearSolution, require_convex
 
 
 class LinearMachine(Machine):
@@ -93,6 +94,7 @@ class LinearMachine(Machine):
     def _fit(self, data: Training):
         rows = data.X if len(data.kept) == data.n else data.X[data.kept]
         loss, penalty = self._pair()
+        require_convex(loss, penalty)
         cost = self._cost(data)
         problems = [
             LinearProblem(loss, penalty, target, cost * weight, self.fit_intercept)
@@ -140,7 +142,8 @@ class LinearMachine(Machine):
         none: list[LinearPoint | None] = [None] * len(problems)
         if not self.warm_start or getattr(self, "shape_fit_", None) != data.X.shape:
             return none
-        coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        intercept = np.atleast_1d(self.intercept_)
         if len(coef) != len(problems) or not self._same_labels(data):
             return none
         scaling = scaling or Scaling.none(data.X.shape[1])
@@ -182,8 +185,10 @@ class LinearMachine(Machine):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        f = np.asarray(safe_sparse_dot(X, np.atleast_2d(self.coef_).T)) + self.intercept_
-        return np.squeeze(self._slack_of(f, check_target(self, y, X.shape[0])), axis=1 if f.shape[1] == 1 else ())
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        f = np.asarray(safe_sparse_dot(X, coef.T)) + self.intercept_
+        slack = self._slack_of(f, check_target(self, y, X.shape[0]))
+        return np.squeeze(slack, axis=1 if slack.shape[1] == 1 else ())
 
     @abstractmethod
     def _slack_of(self, f: FloatArray, y: Any) -> FloatArray:
@@ -195,7 +200,7 @@ class LinearMachine(Machine):
         return tags
 
 
-class LinearClassifierMachine(LinearClassifierMixin, ClassifierMixin, LinearMachine):
+class LinearClassifierMachine(LinearClassifierMixin, SparseCoefMixin, ClassifierMixin, LinearMachine):
     """Linear classifiers: classes, one-vs-all, decisions."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -209,7 +214,12 @@ class LinearClassifierMachine(LinearClassifierMixin, ClassifierMixin, LinearMach
         return y
 
     def _described(self, data):
-        return data._replace(extra=labels_of(data, self.class_weight))
+        labels = labels_of(data, self.class_weight)
+        counts = labels.factors[labels.label] > 0  # rows of a class without weight are left out like others
+        if not counts.any():
+            raise ValueError(f"class_weight={self.class_weight!r} leaves no row any weight; give one class more than 0")
+        labels = labels._replace(label=labels.label[counts])
+        return data._replace(weight=data.weight[counts], kept=data.kept[counts], extra=labels)
 
     def _targets(self, data):
         labels = data.extra

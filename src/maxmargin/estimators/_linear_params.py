@@ -16,7 +16,7 @@ SHARED = """tol : float, default=1e-4
         for sparse rows of many features, 'primal-dual' takes any penalty, 'subgradient' is the textbook's batch method
         (M14). 'auto' picks by the shape of X, the loss and the penalty.
     max_iter : int, default=1000
-        Most Newton steps or epochs of coordinate descent; -1 for no limit.
+        Most Newton steps, epochs of coordinate descent or rounds of 20 primal-dual steps; -1 for no limit.
     time_limit : float or None, default=None
         Seconds after which the fit ends with what it has.
     certify : bool, default=True

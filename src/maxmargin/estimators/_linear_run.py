@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from maxmargin.backends import backend_for, effective_threads, run_parallel, sin
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import warn_unless_reached
+from maxmargin.estimators._scaling import require_finite
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_solver
 
@@ -28,15 +31,16 @@ def solve_linear(
     backend = backend_for("cpu")
     deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     solutions: list[Any] = [None] * len(problems)
-    seed = estimator.random_state if isinstance(estimator.random_state, int | np.integer) else 0
+    seed = seed_of(estimator)
     with InterruptFlag() as interrupted, single_threaded_blas():
         design = backend.design(X, threads if at_once == 1 else 1)
+        require_finite(np.sqrt(design.column_squares))
 
         def share(numbers: range) -> None:
             for number in numbers:
                 after_round, end = reporter.round_callback(number)
                 watch = Watch(0.0, estimator.tol, estimator.max_iter, deadline, interrupted, after_round)
-                solver = make_linear_solver(estimator.solver, problems[number], design, backend, int(seed))
+                solver = make_linear_solver(estimator.solver, problems[number], design, backend, seed)
                 solutions[number] = solver.solve(problems[number], design, starts[number], watch)
                 end()
 
@@ -45,7 +49,15 @@ def solve_linear(
     return solutions
 
 
-def linear_history(solutions: list[LinearSolution]) -> np.ndarray:
+def seed_of(estimator: Any) -> int:
+    """A number from ``random_state``; 0 for None, so that equal fits are equal."""
+    chosen = estimator.random_state
+    if chosen is None or isinstance(chosen, Integral):
+        return int(chosen or 0)
+    return int(chosen.randint(2**31 - 1))
+
+
+def linear_history(solutions: Sequence[Any]) -> np.ndarray:
     """All rounds of all tasks as one structured array."""
     kinds = [("task", int), ("iteration", int), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
     lines = [(number, *record) for number, solution in enumerate(solutions) for record in solution.history]

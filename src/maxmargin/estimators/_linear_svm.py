@@ -14,6 +14,7 @@ from maxmargin.estimators._linear_params import documented_linear
 from maxmargin.estimators._single_machine import fit_crammer_singer
 from maxmargin.losses import EpsilonInsensitive, SquaredEpsilonInsensitive, resolve_loss
 from maxmargin.penalties import resolve_penalty
+from maxmargin.problems import CrammerSingerProblem
 
 #: Parameters that scikit-learn's linear machines have and these keep for compatibility only.
 COMPATIBLE = """dual : 'auto' or bool, default='auto'
@@ -26,12 +27,14 @@ COMPATIBLE = """dual : 'auto' or bool, default='auto'
 class LinearSVC(LinearClassifierMachine):
     r"""Linear support vector classifier, exact, with a proof of optimality.
 
-    For two classes with signs t_i and C_i = C * class weight * sample weight, and for every class against the rest beyond,
+    For two classes with signs t_i and C_i = C * class weight * sample weight, and for every class against the rest
+    beyond,
 
     .. math:: \min_{w,b}\; P(w) + \sum_i C_i\, \max(0, 1 - t_i (w\cdot x_i + b))^k,
 
-    k = 1 ('hinge') or 2 ('squared_hinge'), P(w) half the squared 2-norm or the 1-norm. Every combination is solved, with
-    the intercept exactly unpenalised: where scikit-learn's (LIBLINEAR's) penalises it, this model fits a little better.
+    k = 1 ('hinge') or 2 ('squared_hinge'), P(w) half the squared 2-norm or the 1-norm. Every combination is solved,
+    with the intercept exactly unpenalised: where scikit-learn's (LIBLINEAR's) penalises it, this model fits a little
+    better.
 
     Parameters
     ----------
@@ -56,6 +59,8 @@ class LinearSVC(LinearClassifierMachine):
     {attributes}
     classes_, class_weight_
         As in scikit-learn.
+    multiclass_ : str
+        'ovr' or 'crammer-singer': what ``multiclass`` and ``multi_class`` came to.
 
     References
     ----------
@@ -113,6 +118,17 @@ class LinearSVC(LinearClassifierMachine):
 
     def _pair(self):
         return resolve_loss(self.loss), resolve_penalty(self.penalty)
+
+    def _publish_labels(self, data):
+        super()._publish_labels(data)
+        self.multiclass_ = self._scheme
+
+    def _slack_of(self, f, y):
+        if self.multiclass_ == "ovr" or len(self.classes_) == 2:
+            return super()._slack_of(f, y)
+        label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        problem = CrammerSingerProblem(label, np.ones(len(f)), len(self.classes_))
+        return problem.slack(f)[:, None]
 
     def _fit(self, data):
         if self._scheme == "crammer-singer":

@@ -223,11 +223,11 @@ def warn_unless_reached(solutions: list[Any]) -> None:
     warnings.warn(
         f"Solver terminated early{where}: {missed[worst].status.value}. Relative gap reached: {gaps[worst]:.2e}.",
         ConvergenceWarning,
-        stacklevel=_levels_to_caller(),
+        stacklevel=levels_to_caller(),
     )
 
 
-def _levels_to_caller() -> int:
+def levels_to_caller() -> int:
     """How many frames up the user's own code is: that is the line a warning should name."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("maxmargin", "sklearn"):

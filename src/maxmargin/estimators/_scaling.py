@@ -10,9 +10,12 @@ import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, RowData
 from maxmargin.certificates import Scaling
+from maxmargin.estimators._run import levels_to_caller
 
 #: Ratio of the largest to the smallest size of a column from which on the user is told.
 VERY_UNEQUAL = 1e5
+#: Rows that are scaled at a time.
+HEIGHT = 1024
 #: Columns named in that warning.
 NAMED = 5
 
@@ -25,11 +28,21 @@ def fitted_scaling(X: RowData, weight: FloatArray) -> Scaling:
         mean = np.asarray(X.T @ share).ravel()
         variance = np.asarray(X.multiply(X).T @ share).ravel() - mean**2
     else:
-        center = share @ X.astype(np.float64, copy=False)
-        variance = share @ np.square(X - center, dtype=np.float64)
-    size = np.abs(center)
-    constant = variance <= 1e-20 * np.maximum(size**2, 1e-300)
+        center = mean = sum(share[rows] @ X[rows].astype(np.float64) for rows in _blocks(X))
+        with np.errstate(over="ignore"):
+            variance = sum(share[rows] @ np.square(X[rows] - center) for rows in _blocks(X))
+    require_finite(variance)
+    lost = 64 * np.finfo(X.dtype).eps if sp.issparse(X) else 1e-20  # a difference of squares, or a sum of them
+    constant = variance <= lost * np.maximum(mean**2, 1e-300)
     return Scaling(center, np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0.0))))
+
+
+def require_finite(sizes: FloatArray) -> None:
+    """Refuse columns whose squares are too large for a float."""
+    too_large = np.flatnonzero(~np.isfinite(sizes))
+    if len(too_large):
+        shown = ", ".join(map(str, too_large[:NAMED])) + (", ..." if len(too_large) > NAMED else "")
+        raise ValueError(f"the squares of the values in columns {shown} of X are not finite; scale them down first")
 
 
 def scaled(X: RowData, scaling: Scaling | None) -> RowData:
@@ -38,7 +51,15 @@ def scaled(X: RowData, scaling: Scaling | None) -> RowData:
         return X
     if sp.issparse(X):
         return sp.csr_array(X.multiply(1.0 / scaling.scale[None, :]), dtype=X.dtype)
-    return ((X - scaling.center) / scaling.scale).astype(X.dtype, copy=False)
+    out = np.empty_like(X)
+    for rows in _blocks(X):
+        out[rows] = (X[rows] - scaling.center) / scaling.scale
+    return out
+
+
+def _blocks(X: RowData) -> list[slice]:
+    """Rows a few at a time, so that nothing as large as X is held in float64."""
+    return [slice(first, first + HEIGHT) for first in range(0, X.shape[0], HEIGHT)]
 
 
 def warn_of_unequal_columns(X: RowData, names: Any = None) -> None:
@@ -49,7 +70,7 @@ def warn_of_unequal_columns(X: RowData, names: Any = None) -> None:
         sums = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
         size = np.sqrt(sums / np.maximum(counts, 1))
     else:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             size = np.sqrt(np.einsum("ij,ij->j", X, X, dtype=np.float64) / max(1, X.shape[0]))
     used = np.flatnonzero((size > 0) & np.isfinite(size))
     if len(used) < 2 or size[used].max() <= VERY_UNEQUAL * size[used].min():
@@ -61,5 +82,5 @@ def warn_of_unequal_columns(X: RowData, names: Any = None) -> None:
         f"the columns of X differ in size by a factor of {size[used].max() / size[used].min():.0e}; furthest off are "
         f"{shown}. The penalty weighs them accordingly; scale=True gives all columns the same say.",
         UserWarning,
-        stacklevel=2,
+        stacklevel=levels_to_caller(),
     )

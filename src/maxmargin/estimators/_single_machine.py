@@ -12,7 +12,7 @@ from maxmargin.backends import backend_for, single_threaded_blas
 from maxmargin.certificates import judge_crammer_singer
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._linear_base import margins_of
-from maxmargin.estimators._linear_run import linear_history
+from maxmargin.estimators._linear_run import linear_history, seed_of
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import warn_unless_reached
@@ -38,10 +38,9 @@ def fit_crammer_singer(estimator: Any, data: Training) -> Any:
     reporter.begin(1)
     deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     after_round, end = reporter.round_callback(0)
-    seed = estimator.random_state if isinstance(estimator.random_state, int | np.integer) else 0
     with InterruptFlag() as interrupted, single_threaded_blas():
         watch = Watch(0.0, estimator.tol, estimator.max_iter, deadline, interrupted, after_round)
-        solution = CrammerSinger(backend_for("cpu"), int(seed)).solve(problem, scaled(rows, scaling), watch)
+        solution = CrammerSinger(backend_for("cpu"), seed_of(estimator)).solve(problem, scaled(rows, scaling), watch)
     end()
     warn_unless_reached([solution])
     certificate = judge_crammer_singer(rows, problem, solution.W, solution.intercept, solution.alpha, scaling)
@@ -58,7 +57,7 @@ def fit_crammer_singer(estimator: Any, data: Training) -> Any:
     estimator.support_, estimator.dual_coef_ = data.kept[used], solution.alpha[used].T.copy()
     estimator.C_, estimator.margin_ = float(estimator.C), margins_of(estimator.coef_)
     estimator.n_iter_, estimator.history_ = solution.n_iter, linear_history([solution])
-    estimator.shape_fit_, estimator.multiclass_ = data.X.shape, "crammer-singer"
+    estimator.shape_fit_ = data.X.shape
     estimator._publish_labels(data)
     if estimator.certify:
         estimator.certificates_, estimator.certificate_ = [certificate], certificate

@@ -34,9 +34,12 @@ class CrammerSingerProblem:
 
     def primal(self, W: FloatArray, f: FloatArray) -> float:
         """Objective at weights (classes, d) and scores (n, classes)."""
+        return 0.5 * float(np.vdot(W, W)) + float(self.C @ self.slack(f))
+
+    def slack(self, f: FloatArray) -> FloatArray:
+        """max_m (1[m != y_i] + f_im - f_iy) of every row."""
         g = self.margins(f)
-        slack = g.max(axis=1) - g[np.arange(len(f)), self.label]
-        return 0.5 * float(np.vdot(W, W)) + float(self.C @ slack)
+        return g.max(axis=1) - g[np.arange(len(f)), self.label]
 
     def gap(self, f: FloatArray, alpha: FloatArray, b: FloatArray) -> float:
         """primal - dual at w = w(alpha), a sum of non-negative terms.

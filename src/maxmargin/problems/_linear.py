@@ -55,6 +55,12 @@ class LinearProblem:
         form = self.loss.dual_form(self.target)
         return DualForm(*self.bounds, form.linear, form.ridge / self.C, form.eps)
 
+    @cached_property
+    def idle(self) -> float:
+        """Objective of a model that has learned nothing: scores of 0, or for losses of a margin all wrong by 1."""
+        scores = -self.target if self.loss.of_margin else np.zeros(self.n)
+        return float(self.C @ self.loss.value(self.target, scores))
+
     @property
     def has_dual(self) -> bool:
         """Whether there are dual points to speak of: without any penalty X' beta must be 0 exactly."""
@@ -69,13 +75,17 @@ class LinearProblem:
         return -self.penalty.conjugate(v) - float(self.C @ self.loss.conjugate(self.target, -beta / self.C))
 
     def gap(self, w: FloatArray, f: FloatArray, beta: FloatArray, v: FloatArray) -> float:
-        """primal - dual of a feasible beta, as a sum of Fenchel-Young terms that are each non-negative.
+        """primal - dual of a feasible beta, as a sum of Fenchel-Young terms that are each non-negative."""
+        return self.row_gap(f, beta) + self.weight_gap(w, v)
+
+    def weight_gap(self, w: FloatArray, v: FloatArray) -> float:
+        """The penalty's share of the gap, P(w) + P*(v) - v . w.
 
         Without any penalty, where v should be 0, what is left of it counts at the rate of w: an estimate, not a proof.
         """
-        if not self.has_dual:
-            return self.row_gap(f, beta) + float(np.abs(v) @ np.abs(w))
-        return self.row_gap(f, beta) + penalty_gap(self.penalty, w, v)
+        if self.has_dual:
+            return penalty_gap(self.penalty, w, v)
+        return float(np.abs(v) @ np.abs(w)) if w.any() or not v.any() else np.inf
 
     def row_gap(self, f: FloatArray, beta: FloatArray) -> float:
         """The rows' share of the gap, sum C_i (L(f_i) + L*(u_i) - u_i f_i) with u = -beta / C."""
@@ -98,7 +108,7 @@ class LinearProblem:
         heavy = np.sign(beta) == np.sign(excess)
         inside = heavy & (beta > lower) & (beta < upper)
         rows = inside if abs(float(beta[inside].sum())) > 2 * abs(excess) else heavy
-        beta[rows] *= 1 - excess / float(beta[rows].sum())
+        beta[rows] *= max(0.0, -float(beta[~rows].sum()) / float(beta[rows].sum()))
         return beta
 
     def imbalance(self, beta: FloatArray) -> float:

@@ -11,7 +11,7 @@ from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.dual_gradient import DualGradient
 from maxmargin.solvers.interior_point import InteriorPoint
-from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver
+from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_convex
 from maxmargin.solvers.many import can_solve_many, solve_many
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "can_solve_many",
     "make_linear_solver",
     "make_solver",
+    "require_convex",
     "solve_many",
 ]
 

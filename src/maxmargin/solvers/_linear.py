@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from maxmargin.solvers._base import Record, Status, Watch
 
 #: An estimate of the gap this near the goal is replaced by the gap of a feasible dual point.
 NEAR = 3.0
+#: An objective this small beside that of a model that has learned nothing is an optimum of 0.
+NOTHING = 1e-14
 #: Residual, relative, and steps at which conjugate gradients stop.
 CG_TOL, CG_STEPS = 0.05, 250
 
@@ -46,30 +49,36 @@ def record_of(
     v: FloatArray,
     n_iter: int,
     watch: Watch,
+    values: Callable[[FloatArray, FloatArray], tuple[float, float]],
     sparse: FloatArray | None = None,
 ) -> tuple[Record, LinearPoint]:
     """One line of history, and the point it is true of.
 
-    Far from the goal the gap is an estimate, in which an imbalance of beta is paid for at the rate of the intercept.
-    Near it beta is made feasible, weights that a kink holds are set to 0 (``sparse``), and the gap is what it is.
+    ``values`` are the losses and the rows' gap at (f, beta). Far from the goal the gap is an estimate, in which an
+    imbalance of beta is paid for at the rate of the intercept. Near it beta is made feasible, weights that a kink holds
+    are set to 0 (``sparse``), and the gap is what it is.
     """
     seconds = time.perf_counter() - watch.began
-    primal = problem.primal(point.w, f)
     factor = problem.penalty.into_domain(v) if problem.has_dual else 1.0
+    losses, rows = values(f, point.beta if factor == 1 else factor * point.beta)
+    primal = problem.penalty.value(point.w) + losses
     unbalanced = abs(float(point.beta.sum())) * max(1.0, abs(point.intercept)) if problem.fit_intercept else 0.0
-    gap = problem.gap(point.w, f, factor * point.beta, factor * v)
-    gap += unbalanced
+    gap = rows + problem.weight_gap(point.w, factor * v) + unbalanced
     goal = watch.gap_tol if watch.gap_tol is not None else 0.0
     if relative(gap, primal, primal) > NEAR * goal and factor > 0.5:
         return Record(n_iter, seconds, primal, primal - gap, gap), point
-    if sparse is not None and sparse is not point.w:
-        f = design.scores(sparse) + point.intercept
-        primal = problem.primal(sparse, f)
-    best = made_feasible(
-        problem, design, LinearPoint(point.w if sparse is None else sparse, point.intercept, point.beta)
-    )
-    gap = problem.gap(best.w, f, best.beta, design.combine(best.beta))
+    w = point.w if sparse is None else sparse
+    best = made_feasible(problem, design, LinearPoint(w, point.intercept, point.beta))
+    f = f if w is point.w else design.scores(w) + point.intercept
+    losses, rows = values(f, best.beta)
+    primal, gap = problem.penalty.value(w) + losses, rows + problem.weight_gap(w, design.combine(best.beta))
     return Record(n_iter, seconds, primal, primal - gap, gap), best
+
+
+def noted(problem: LinearProblem, watch: Watch, record: Record) -> Status | None:
+    """Record a round; a reason to stop, or None. An optimum of 0 has no relative gap: its rounding is enough."""
+    status = watch.note(record)
+    return Status.OPTIMAL if record.primal <= NOTHING * problem.idle < np.inf else status
 
 
 def made_feasible(problem: LinearProblem, design: Design, point: LinearPoint) -> LinearPoint:

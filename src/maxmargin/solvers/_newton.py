@@ -24,6 +24,8 @@ MOST_BOUNDS = 1000
 KEPT = 1e-12
 #: Gains smaller than this, relative to the terms they are the difference of, are hidden by rounding.
 HIDDEN = 1e-8
+#: Lines that are mirrored together.
+MIRRORED = 256
 #: A variance this small, relative to the largest, is rounding: the variable is settled by the others.
 SETTLED = 1e-12
 
@@ -125,7 +127,16 @@ def _inverse(K: FloatArray) -> FloatArray | None:
         if failed:
             continue
         half, _ = dpotri(factor, lower=1, overwrite_c=True)
-        inverse = np.tril(half)
-        inverse += np.tril(half, -1).T
-        return inverse
+        return _mirrored(half)
     return None
+
+
+def _mirrored(half: FloatArray) -> FloatArray:
+    """The lower triangle copied to the upper one, in place: new memory takes longer to touch than to fill."""
+    n = len(half)
+    for first in range(0, n, MIRRORED):
+        last = min(first + MIRRORED, n)
+        half[first:last, last:] = half[last:, first:last].T
+        corner = np.tril(half[first:last, first:last])
+        half[first:last, first:last] = corner + np.tril(corner, -1).T
+    return half

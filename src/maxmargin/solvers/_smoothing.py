@@ -9,6 +9,7 @@ and the true optimum is found whatever the rate, once ``centre`` is the optimal 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -29,10 +30,19 @@ class Rows(Protocol):
     """The rows' part of a smooth objective: sum_i h_i(f_i)."""
 
     exact: bool  # whether nothing was smoothed
-    largest: float  # curvature of a row on its parabola
 
-    def slopes(self, f: FloatArray, df: FloatArray | None = None, step: float = 0.0) -> tuple[FloatArray, float]:
-        """beta = -h'(f + step df), and its product with df."""
+    @property
+    def largest(self) -> float:
+        """Curvature of a row on its parabola."""
+
+    def slopes(self, f: FloatArray) -> FloatArray:
+        """beta = -h'(f)."""
+
+    def along(self, f: FloatArray, df: FloatArray, beta: FloatArray) -> Callable[[float], float]:
+        """The function step -> beta(f + step df) . df, for steps of 0 (where beta is ``beta``) to 1."""
+
+    def values(self, f: FloatArray, beta: FloatArray) -> tuple[float, float]:
+        """(sum of the true losses at f, the rows' share of the gap that ``beta`` leaves)."""
 
     def curvature(self, f: FloatArray, beta: FloatArray) -> FloatArray:
         """h''(f) of every row."""
@@ -41,10 +51,10 @@ class Rows(Protocol):
         """Centre at ``beta`` and narrow the parabolas."""
 
 
-def smooth_rows(backend: Backend, problem: LinearProblem, start: FloatArray | None) -> Rows:
+def smooth_rows(backend: Backend, problem: LinearProblem, start: FloatArray | None, threads: int = 1) -> Rows:
     """The problem's rows as a smooth function of the scores."""
     if isinstance(problem.loss, Quadratic):
-        return QuadraticRows(backend, problem, start)
+        return QuadraticRows(backend, problem, start, threads)
     return SmoothRows(problem)
 
 
@@ -57,9 +67,15 @@ class SmoothRows:
     def __init__(self, problem: LinearProblem):
         self.problem = problem
 
-    def slopes(self, f, df=None, step=0.0):
-        beta = self.problem.slopes(f if df is None else f + step * df)
-        return beta, 0.0 if df is None else float(beta @ df)
+    def slopes(self, f):
+        return self.problem.slopes(f)
+
+    def along(self, f, df, beta):
+        return lambda step: float(self.problem.slopes(f + step * df) @ df)
+
+    def values(self, f, beta):
+        losses = float(self.problem.C @ self.problem.loss.value(self.problem.target, f))
+        return losses, self.problem.row_gap(f, beta)
 
     def curvature(self, f, beta):
         return self.problem.C * self.problem.loss.curvature(self.problem.target, f)
@@ -71,12 +87,12 @@ class SmoothRows:
 class QuadraticRows:
     """A loss with a quadratic dual; kinks are smoothed, smooth ones are left as they are."""
 
-    def __init__(self, backend: Backend, problem: LinearProblem, start: FloatArray | None):
-        self.backend, self.form = backend, problem.form
+    def __init__(self, backend: Backend, problem: LinearProblem, start: FloatArray | None, threads: int = 1):
+        self.backend, self.form, self.threads = backend, problem.form, threads
         self.ridge = np.broadcast_to(np.asarray(self.form.ridge, dtype=np.float64), (problem.n,)).copy()
         self.exact = problem.loss.smooth
         self.centre = np.zeros(problem.n) if start is None else start
-        self.rate = np.ones(problem.n)
+        self.rate: FloatArray = np.ones(problem.n)
         if not self.exact:
             height = 1.0 if problem.loss.of_margin else _spread(problem)
             self.rate = problem.C * ((FIRST_RATE if start is None else WARM_RATE) / height)
@@ -85,13 +101,31 @@ class QuadraticRows:
     def largest(self) -> float:
         return float(np.max(self.rate / ((0.0 if self.exact else 1.0) + self.rate * self.ridge)))
 
-    def slopes(self, f, df=None, step=0.0):
-        form, out = self.form, np.empty(len(f))
-        keep, moved = (0.0 if self.exact else 1.0), f if df is None else df
+    def slopes(self, f):
+        return self._slopes(f, f, 0.0, self._tables())[0]
+
+    def along(self, f, df, beta):
+        # a row whose slope is the same at both ends is at a bound all the way
+        ends, _ = self._slopes(f, df, 1.0, self._tables())
+        moving = np.flatnonzero(ends != beta)
+        fixed = float(beta @ df) - float(beta[moving] @ df[moving])
+        f, df, tables = f[moving], df[moving], tuple(table[moving] for table in self._tables())
+        return lambda step: fixed + self._slopes(f, df, step, tables)[1]
+
+    def values(self, f, beta):
+        form = self.form
+        return self.backend.row_values(f, beta, form.linear, self.ridge, form.eps, form.lower, form.upper, self.threads)
+
+    def _tables(self):
+        return self.centre, self.rate, self.form.linear, self.ridge, self.form.lower, self.form.upper
+
+    def _slopes(self, f, df, step, tables):
+        centre, rate, linear, ridge, lower, upper = tables
+        out, keep = np.empty(len(f)), 0.0 if self.exact else 1.0
         total = self.backend.smoothed_slopes(
-            f, moved, step, self.centre, keep, self.rate, form.linear, self.ridge, form.eps, form.lower, form.upper, out
+            f, df, step, centre, keep, rate, linear, ridge, self.form.eps, lower, upper, out, self.threads
         )
-        return out, 0.0 if df is None else total
+        return out, total
 
     def curvature(self, f, beta):
         inside = (beta > self.form.lower) & (beta < self.form.upper)

@@ -54,10 +54,10 @@ class CrammerSinger:
         seed = np.uint64((2 * self.seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
         epochs, look, best, in_vain = 0, LOOK, np.inf, 0
         while True:
-            worst, seed = self.backend.crammer_singer_epoch(
-                rows, W, alpha, problem.label, problem.C, squares, order, shift, rate, sums, np.uint64(seed)
+            worst, following = self.backend.crammer_singer_epoch(
+                rows, W, alpha, problem.label, problem.C, squares, order, shift, rate, sums, seed
             )
-            epochs += 1
+            seed, epochs = np.uint64(following), epochs + 1
             shift += rate * sums
             if epochs < look and worst > 0 and not watch.must_stop(epochs):
                 continue

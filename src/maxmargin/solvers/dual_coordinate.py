@@ -20,15 +20,19 @@ from maxmargin.backends import Backend, Design, single_threaded_blas
 from maxmargin.losses import DualForm
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Record, Status, Watch
-from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, noted
 from maxmargin.solvers._newton import face_step
 
 #: First width of the violated interval at which the gap is looked at, and how it may shrink from look to look.
 FIRST_LOOK, LEAST_STEP, LARGEST_STEP = 0.3, 0.02, 0.3
 #: Epochs between two looks at most.
 LOOK_AGAIN = 300
+#: Epochs after which to ask whether a Newton walk would pay, and its multiplications per non-zero visited that do.
+ASK, NEWTON_PAYS = 20, 80
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
+#: Rows of zeros have no curvature: with this they move to a bound.
+LEAST_CURVATURE = 1e-100
 #: Looks without any gain of the gap that end the fit.
 PATIENCE = 3
 
@@ -54,48 +58,57 @@ class _Run:
         self.w = design.combine(self.beta)
         form = problem.form
         ridge = np.broadcast_to(np.asarray(form.ridge, dtype=np.float64), (design.n,)).copy()
-        self.form = DualForm(form.lower, form.upper, form.linear, ridge, float(form.eps))
+        self.ridge, self.form = ridge, DualForm(form.lower, form.upper, form.linear, ridge, float(form.eps))
         # shift and rate of the intercept b = shift + rate sum(beta), and sum(beta)
-        rate = float(np.mean(design.squares)) if problem.fit_intercept else 0.0
+        rate = float(np.median(design.squares)) if problem.fit_intercept else 0.0
         self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
-        self.q = design.squares + ridge + rate
+        self.q = np.maximum(design.squares + ridge + rate, LEAST_CURVATURE)
         self.active, self.count = np.arange(design.n), design.n
+        self.visited = self.last_newton = 0  # rows, and rows at the last Newton walk
         self.old = np.array([-np.inf, np.inf])  # worst slopes of the last epoch
         self.seed = np.uint64((2 * seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
 
     def solve(self) -> LinearSolution:
-        epochs, width, best, in_vain = 0, FIRST_LOOK, np.inf, 0
+        width, best, in_vain = FIRST_LOOK, np.inf, 0
         while True:
-            epochs, violation = self._until(width, epochs)
-            record, point = self._look(epochs)
-            status = self.watch.note(record)
+            violation = self._until(width)
+            record, point = self._look()
+            status = noted(self.problem, self.watch, record)
             in_vain = 0 if record.gap < 0.999 * best else in_vain + 1
             best = min(best, record.gap)
             if status is None and in_vain > PATIENCE:
                 status = Status.STALLED
             if status is not None:
-                return conclude(self.problem, self.design, point, status, epochs, self.watch)
+                return conclude(self.problem, self.design, point, status, self.passes, self.watch)
             if violation > width:
                 self._newton()
             else:
                 wanted = (self.watch.gap_tol or 0.0) * abs(record.primal) / record.gap
                 width = min(width, violation) * min(max(0.5 * wanted, LEAST_STEP), LARGEST_STEP)
 
-    def _until(self, width: float, epochs: int) -> tuple[int, float]:
+    @property
+    def passes(self) -> int:
+        """Passes over the data so far; an epoch of few active rows is a part of one."""
+        return -(-self.visited // max(1, self.design.n))
+
+    def _until(self, width: float) -> float:
         """Epochs until no row is off by more than ``width``, or until it is time to look at the gap anyway."""
-        last = epochs + LOOK_AGAIN
-        while True:
-            violation, whole = self._epoch(), self.count == self.design.n
-            epochs += 1
-            if (violation <= width and whole) or epochs >= last or self.watch.must_stop(epochs):
-                return epochs, violation
+        for epoch in range(LOOK_AGAIN):
+            whole = self.count == self.design.n
+            violation = self._epoch()
+            if (violation <= width and whole) or self.watch.must_stop(self.passes):
+                break
+            if epoch % ASK == ASK - 1 and self._newton_pays():
+                break
             if violation <= width:
                 # what was left out may have become wrong: an epoch of all rows tells
                 self.count = self.design.n
                 self.old[:] = (-np.inf, np.inf)
+        return violation
 
     def _epoch(self) -> float:
-        """One pass over the active rows; the width of the violated interval."""
+        """All active rows once; the width of the violated interval."""
+        self.visited += self.count
         self.count, lowest, highest, seed = self.backend.coordinate_epoch(
             self.design.rows, self.w, self.beta, self.form, self.q, self.active, self.count, self.sums, self.old,
             self.seed,
@@ -106,20 +119,29 @@ class _Run:
         self.sums[0] += self.sums[1] * self.sums[2]
         return highest - lowest + off
 
+    def _newton_pays(self) -> bool:
+        """Whether a Newton walk takes no longer than the epochs since the last one did."""
+        free = np.count_nonzero((self.beta > self.form.lower) & (self.beta < self.form.upper) & (self.beta != 0))
+        work = (self.visited - self.last_newton) * self.design.nnz / max(1, self.design.n)
+        return 3 <= free <= MOST_FREE and float(free) ** 3 <= NEWTON_PAYS * work
+
     def _newton(self) -> None:
         """Where single moves crawl: the rows inside their bounds to the optimum of their face, all at once."""
+        self.last_newton = self.visited
         beta = self.problem.feasible(self.beta)
         inside = (beta > self.form.lower) & (beta < self.form.upper) & (beta != 0)
         free = np.flatnonzero(inside)
         if not 3 <= len(free) <= MOST_FREE:
             return
         part, sides = self.design.take(free), np.sign(beta[free])
-        K = part.products() + np.diag(self.form.ridge[free])
+        K = part.products() + np.diag(self.ridge[free])
         w = self.design.combine(beta)
-        grad = part.scores(w) - self.form.linear[free] + self.form.ridge[free] * beta[free] + self.form.eps * sides
+        grad = part.scores(w) - self.form.linear[free] + self.ridge[free] * beta[free] + self.form.eps * sides
         lower = np.where(sides > 0, 0.0, self.form.lower[free])
         upper = np.where(sides > 0, self.form.upper[free], 0.0)
         sums = np.ones((int(self.problem.fit_intercept), len(free)))
+        if self.problem.fit_intercept:
+            grad -= grad.mean()  # the same up to a multiple of the sum, and small: rounding would hide what is left
         with single_threaded_blas():  # the same bits whatever the number of threads
             values = face_step(K, grad, beta[free], lower, upper, sums)
         if values is None:
@@ -127,13 +149,14 @@ class _Run:
         beta[free] = values
         self.beta, self.w = beta, self.design.combine(beta)
         self.sums[2] = float(beta.sum())
-        if self.problem.fit_intercept:
-            b = self.problem.intercept(self.design.scores(self.w), float(self.sums[0]))
-            self.sums[0] = b - self.sums[1] * self.sums[2]
+        if self.problem.fit_intercept:  # at the optimum of the face all its rows ask for the same b
+            off = part.scores(self.w) - self.form.linear[free] + self.ridge[free] * values + self.form.eps * sides
+            inside = (values > lower) & (values < upper)
+            self.sums[0] = -float(off[inside].mean()) if inside.any() else self.sums[0]
         self.count = self.design.n
         self.old[:] = (-np.inf, np.inf)
 
-    def _look(self, epochs: int) -> tuple[Record, LinearPoint]:
+    def _look(self) -> tuple[Record, LinearPoint]:
         """The gap of the feasible point nearby, with its own w and the best intercept for it."""
         beta: FloatArray = self.problem.feasible(self.beta)
         w = self.design.combine(beta)
@@ -142,4 +165,4 @@ class _Run:
         b = self.problem.intercept(f, float(self.sums[0]))
         primal, gap = self.problem.primal(w, f + b), self.problem.row_gap(f + b, beta)
         seconds = time.perf_counter() - self.watch.began
-        return Record(epochs, seconds, primal, primal - gap, gap), LinearPoint(w, b, beta)
+        return Record(self.passes, seconds, primal, primal - gap, gap), LinearPoint(w, b, beta)

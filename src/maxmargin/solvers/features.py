@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.backends import Design
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Record, Status, Watch
-from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, made_feasible
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, made_feasible, noted
 from maxmargin.solvers.semismooth import SemismoothNewton
 
 #: Features of the first set, and by what factor a set may grow.
@@ -36,7 +36,7 @@ class FeatureSets:
             (np.zeros(design.d), problem.intercept(np.zeros(design.n))) if start is None else (start.w, start.intercept)
         )
         beta = problem.feasible(problem.slopes(design.scores(w) + b)) if start is None else start.beta
-        n_iter, goal = 0, DEEPER * (watch.gap_tol or 0.0)
+        n_iter, warm, goal = 0, start is not None, DEEPER * (watch.gap_tol or 0.0)
         chosen = np.flatnonzero(w)
         while True:
             v = np.abs(design.combine(beta))
@@ -49,14 +49,15 @@ class FeatureSets:
             chosen = np.sort(np.concatenate([chosen, worst]))
             part = design.columns(chosen)
             inner = replace_watch(watch, goal)
-            solution = self.inner.solve(problem, part, LinearPoint(w[chosen], b, beta) if n_iter else None, inner)
-            n_iter += solution.n_iter
+            solution = self.inner.solve(problem, part, LinearPoint(w[chosen], b, beta) if warm else None, inner)
+            n_iter, warm = n_iter + solution.n_iter, True
             w = np.zeros(design.d)
             w[chosen], b, beta = solution.point.w, solution.point.intercept, solution.point.beta
             point = made_feasible(problem, design, LinearPoint(w, b, beta))
             f = part.scores(solution.point.w) + b
             gap, primal = problem.gap(w, f, point.beta, design.combine(point.beta)), problem.primal(w, f)
-            status = watch.note(Record(n_iter, time.perf_counter() - watch.began, primal, primal - gap, gap))
+            record = Record(n_iter, time.perf_counter() - watch.began, primal, primal - gap, gap)
+            status = noted(problem, watch, record)
             if status is None and len(worst) == 0:
                 status = Status.STALLED if solution.status is not Status.OPTIMAL else None
                 goal *= DEEPER

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.backends import Backend, Design
-from maxmargin.losses import LOSSES, Quadratic
-from maxmargin.penalties import PENALTIES
+from maxmargin.losses import LOSSES, Loss, Quadratic
+from maxmargin.penalties import PENALTIES, Penalty
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.features import FeatureSets
@@ -21,12 +21,7 @@ LINEAR_NAMES = ("auto", "newton", "dual-coordinate", "primal-dual", "subgradient
 def make_linear_solver(name: str, problem: LinearProblem, design: Design, backend: Backend, seed: int = 0) -> Any:
     """The solver called ``name`` if it can minimise this loss and penalty; 'auto' picks the fastest that can."""
     loss, penalty = problem.loss, problem.penalty
-    if not (loss.convex and penalty.convex):
-        raise ValueError(
-            f"loss {loss.name!r} with penalty {penalty.name!r} cannot be minimised: "
-            f"{loss.name if not loss.convex else penalty.name} is not convex. What works is any of the losses "
-            f"{_names(LOSSES)} with any of the penalties {_names(PENALTIES)}."
-        )
+    require_convex(loss, penalty)
     quadratic = isinstance(loss, Quadratic) and penalty.name == "l2"
     if name == "dual-coordinate" and not quadratic:
         raise ValueError(
@@ -44,6 +39,16 @@ def make_linear_solver(name: str, problem: LinearProblem, design: Design, backen
     if penalty.absolute > 0 and design.d > DIRECT:
         return FeatureSets(SemismoothNewton(backend))
     return SemismoothNewton(backend)
+
+
+def require_convex(loss: Loss, penalty: Penalty) -> None:
+    """Refuse a pair that has no certified minimum, with the reason and what works."""
+    if not (loss.convex and penalty.convex):
+        raise ValueError(
+            f"loss {loss.name!r} with penalty {penalty.name!r} cannot be minimised: "
+            f"{loss.name if not loss.convex else penalty.name} is not convex. What works is any of the losses "
+            f"{_names(LOSSES)} with any of the penalties {_names(PENALTIES)}."
+        )
 
 
 def _names(kinds: dict[str, Any]) -> str:

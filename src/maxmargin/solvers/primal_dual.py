@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,9 @@ from maxmargin._types import FloatArray
 from maxmargin.backends import Design
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Record, Watch
-from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, made_feasible
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, made_feasible, noted
 
-#: Steps between two looks at the gap.
+#: Steps of a round, after which the gap is looked at; rounds are what is counted.
 LOOK = 20
 #: A restart needs the gap of the average to have fallen to this share, or that many looks to have passed.
 RESTART, RESTART_LOOKS = 0.5, 40
@@ -38,17 +39,18 @@ class PrimalDual:
         w, b = (np.zeros(design.d), 0.0) if start is None else (start.w.copy(), start.intercept)
         beta = np.zeros(design.n) if start is None else start.beta.copy()
         begin, looks = np.inf, 0
-        sums = [np.zeros(design.d), 0.0, np.zeros(design.n), 0]
+        sums: list[Any] = [np.zeros(design.d), 0.0, np.zeros(design.n), 0]
         origin = (w, b, beta)
         while True:
             for _ in range(LOOK):
                 w, b, beta = _step(problem, design, w, b, beta, weight / norm, 1 / (weight * norm))
                 sums = [sums[0] + w, sums[1] + b, sums[2] + beta, sums[3] + 1]
-            n_iter, looks = n_iter + LOOK, looks + 1
+            n_iter, looks = n_iter + 1, looks + 1
             last = _judged(problem, design, w, b, beta)
             average = _judged(problem, design, sums[0] / sums[3], sums[1] / sums[3], sums[2] / sums[3])
             gap, primal, point = min(last, average, key=lambda found: found[0])
-            status = watch.note(Record(n_iter, time.perf_counter() - watch.began, primal, primal - gap, gap))
+            record = Record(n_iter, time.perf_counter() - watch.began, primal, primal - gap, gap)
+            status = noted(problem, watch, record)
             if status is not None:
                 return conclude(problem, design, point, status, n_iter, watch)
             if gap <= RESTART * begin or looks >= RESTART_LOOKS:
@@ -82,7 +84,7 @@ def _judged(problem: LinearProblem, design: Design, w: FloatArray, b: float, bet
 
 def operator_norm(design: Design, bias: bool) -> float:
     """The largest singular value of X, with a column of ones if there is an intercept."""
-    x = np.sqrt(design.column_squares) + 1e-3
+    x: FloatArray = np.sqrt(design.column_squares) + 1e-3
     b, size = (1.0 if bias else 0.0), 1.0
     for _ in range(POWER):
         f = design.scores(x) + b

@@ -19,11 +19,19 @@ from maxmargin._types import FloatArray
 from maxmargin.backends import Backend, Design
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Record, Status, Watch
-from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, conjugate_gradients, record_of, within
+from maxmargin.solvers._linear import (
+    LinearPoint,
+    LinearSolution,
+    conclude,
+    conjugate_gradients,
+    noted,
+    record_of,
+    within,
+)
 from maxmargin.solvers._smoothing import Rows, SmoothPenalty, smooth_rows
 
 #: Multipliers move on when what Newton's method left undone is this share of the gap.
-INNER = 0.3
+INNER = 1.0
 #: Parabolas become narrower by this factor after few Newton steps, by its root after more, not at all after many.
 FACTOR, FEW, MORE, MOST = 6.0, 3, 5, 8
 #: The line search is content when the slope is this share of what it was.
@@ -58,7 +66,8 @@ class _Run:
         self.w = np.zeros(design.d) if start is None else start.w.copy()
         self.b = 0.0 if start is None else start.intercept
         self.f = design.scores(self.w) + self.b if start is not None else np.zeros(design.n)
-        self.rows: Rows = smooth_rows(backend, problem, None if start is None else np.clip(start.beta, *problem.bounds))
+        kept = None if start is None else np.clip(start.beta, *problem.bounds)
+        self.rows: Rows = smooth_rows(backend, problem, kept, design.threads)
         scale = np.sqrt(design.column_squares / max(1, design.n))
         centre = None
         if start is not None and problem.penalty.absolute > 0:
@@ -70,10 +79,10 @@ class _Run:
         n_iter, inner, best, since, stuck = 0, 0, np.inf, 0, 0
         smooth = self.rows.exact and self.penalty.exact
         while True:
-            beta, _ = self.rows.slopes(self.f)
+            beta = self.rows.slopes(self.f)
             v = self.design.combine(beta)
             record, point = self._record(beta, v, n_iter)
-            status = self.watch.note(record)
+            status = noted(self.problem, self.watch, record)
             since = 0 if record.gap < best else since + 1
             best = min(best, record.gap)
             if status is None and (since > PATIENCE or stuck > 1):
@@ -83,7 +92,7 @@ class _Run:
             left, gradient = self._gradient(beta, v)
             if inner > 0 and not smooth and (left <= INNER * self._smoothing(beta) or inner >= MOST or stuck):
                 self._tighten(beta, inner)
-                beta, _ = self.rows.slopes(self.f)
+                beta = self.rows.slopes(self.f)
                 left, gradient = self._gradient(beta, self.design.combine(beta))
                 inner = 0
             stuck = 0 if self._step(gradient, beta) else stuck + 1
@@ -92,11 +101,11 @@ class _Run:
     def _record(self, beta: FloatArray, v: FloatArray, n_iter: int) -> tuple[Record, LinearPoint]:
         here = LinearPoint(self.w, self.b, beta)
         sparse = self.penalty.sparse(self.w)
-        return record_of(self.problem, self.design, here, self.f, v, n_iter, self.watch, sparse)
+        return record_of(self.problem, self.design, here, self.f, v, n_iter, self.watch, self.rows.values, sparse)
 
     def _smoothing(self, beta: FloatArray) -> float:
         """What the parabolas cost: the gap that would be left if the smooth problem were solved exactly."""
-        return self.problem.row_gap(self.f, beta) + self.penalty.kink_gap(self.w)
+        return self.rows.values(self.f, beta)[1] + self.penalty.kink_gap(self.w)
 
     def _gradient(self, beta: FloatArray, v: FloatArray) -> tuple[float, FloatArray]:
         """What keeps the smooth problem from being solved, as a share of the objective; its gradient in (w, b)."""
@@ -124,8 +133,10 @@ class _Run:
         if not slope < 0:
             return False
 
+        along = self.rows.along(self.f, df, beta)
+
         def slope_at(step: float) -> float:
-            return float(self.penalty.slope(self.w + step * dw) @ dw) - self.rows.slopes(self.f, df, step)[1]
+            return float(self.penalty.slope(self.w + step * dw) @ dw) - along(step)
 
         step = line_search(slope_at, slope)
         self.w, self.b, self.f = self.w + step * dw, self.b + step * db, self.f + step * df

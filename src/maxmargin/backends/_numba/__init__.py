@@ -17,6 +17,7 @@ from maxmargin.backends._numba import (
     slopes,
     small,
     smo,
+    stochastic,
     stream,
     tiles,
 )
@@ -24,6 +25,9 @@ from maxmargin.backends._numba import newton as newton_steps
 from maxmargin.backends._numba.design import CompiledDesign
 from maxmargin.backends._rows import Csr, as_csr, as_dense
 from maxmargin.backends._threads import run_parallel, run_strips
+
+#: Rows of a linear model whose elementwise work is worth a second thread.
+ROWS_PER_THREAD = 2**15
 
 
 class NumbaBackend(Backend):
@@ -101,12 +105,52 @@ class NumbaBackend(Backend):
     def design(self, X, threads=1):
         return CompiledDesign(X, threads)
 
-    def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out):
-        return slopes.smoothed(f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, 0, len(f))
+    def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, threads=1):
+        sums: dict[int, float] = {}
+
+        def strip(first, last):
+            sums[first] = slopes.smoothed(
+                f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, first, last
+            )
+
+        run_strips(strip, len(f), max(1, min(threads, len(f) // ROWS_PER_THREAD)))
+        return sum(sums[first] for first in sorted(sums))
+
+    def row_values(self, f, beta, linear, ridge, eps, lower, upper, threads=1):
+        sums: dict[int, tuple[float, float]] = {}
+
+        def strip(first, last):
+            sums[first] = slopes.row_values(f, beta, linear, ridge, eps, lower, upper, first, last)
+
+        run_strips(strip, len(f), max(1, min(threads, len(f) // ROWS_PER_THREAD)))
+        ordered = [sums[first] for first in sorted(sums)]
+        return sum(loss for loss, _ in ordered), sum(gap for _, gap in ordered)
 
     def coordinate_epoch(self, rows, w, beta, form, q, active, count, sums, old, seed):
         run = dual_coordinate.csr_epoch if isinstance(rows, Csr) else dual_coordinate.dense_epoch
         return run(rows, w, beta, form, q, active, count, sums, old, seed)
+
+    def stochastic_steps(self, rows, push, visits, batch, run, lam, eta, radius, bias, averaged):
+        steps = stochastic.csr_steps if isinstance(rows, Csr) else stochastic.dense_steps
+        return steps(rows, push, visits, batch, *run, lam, eta, radius, bias, averaged)
+
+    def perceptron_pass(self, rows, push, visits, w, bias, rate, constant):
+        mistakes = stochastic.csr_mistakes if isinstance(rows, Csr) else stochastic.dense_mistakes
+        return mistakes(rows, push, visits, w, bias, rate, constant)
+
+    def shuffled(self, visits, seed):
+        return np.uint64(stochastic.shuffled(visits, seed))
+
+    def drawn(self, values, visits, seed):
+        return np.uint64(stochastic.drawn(values, visits, seed))
+
+    def row_keys(self, rows):
+        sparse = isinstance(rows, Csr)
+        values = rows.data if sparse else rows
+        out = np.empty(len(rows.indptr) - 1 if sparse else len(rows), dtype=np.uint64)
+        bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
+        (stochastic.csr_keys if sparse else stochastic.dense_keys)(rows, bits, out)
+        return out
 
     def crammer_singer_epoch(self, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed):
         return crammer_singer.csr_epoch(rows, W, alpha, label, C, squares, order, shift, rate, sums, seed)

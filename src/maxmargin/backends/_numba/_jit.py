@@ -35,7 +35,7 @@ class _Notice(event.Listener):
 
     def on_start(self, event: Any) -> None:
         function = event.data["dispatcher"].py_func
-        if not self.said and function.__module__.startswith("maxmargin."):
+        if not self.said and (function.__module__ or "").startswith("maxmargin."):
             print(NOTICE, file=sys.stderr, flush=True)
             _Notice.said = True
 

@@ -67,8 +67,7 @@ def csr_epoch(rows, W, alpha, label, C, squares, order, shift, rate, sums, seed)
     for position in range(order.size):
         i = order[position]
         A = squares[i] + rate
-        if A <= 0:
-            continue
+        A = A if A > 0 else 1 / C[i]  # a row of zeros has no curvature; any will do, and this takes it to its bound
         csr_scores_of(rows, W, i, g)
         for m in range(k):
             g[m] += shift[m] + rate * sums[m] + (0.0 if m == label[i] else 1.0)

@@ -1,0 +1,346 @@
+"""Perceptron: a step for every mistake, and the bound on their number (M18)."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin._types import FloatArray, RowData
+from maxmargin.backends import backend_for, effective_threads, run_parallel
+from maxmargin.certificates import Scaling
+from maxmargin.estimators._classifiers import SVC
+from maxmargin.estimators._interrupt import InterruptFlag
+from maxmargin.estimators._linear_base import LinearClassifierMachine, margins_of
+from maxmargin.estimators._linear_run import seed_of
+from maxmargin.estimators._machine import Training, check_target, labels_of, leaves_no_trace
+from maxmargin.estimators._progress import FitReporter
+from maxmargin.estimators._run import levels_to_caller
+from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators._stream import checked_chunk, require_finite_weights
+from maxmargin.exceptions import NotSeparableError
+from maxmargin.losses import PerceptronLoss
+from maxmargin.multiclass import OneVsRest
+from maxmargin.penalties import resolve_penalty
+from maxmargin.solvers import Record
+from maxmargin.solvers.stochastic import Visits
+
+#: Relative gap to which the largest margin is computed for the bound on the mistakes.
+MARGIN_TOL = 1e-6
+LINE = [("task", int), ("iteration", int), ("seconds", float), ("mistakes", int)]
+
+
+class Perceptron(LinearClassifierMachine):
+    r"""The perceptron: one row at a time, a step for every mistake, with Novikoff's bound beside the mistakes.
+
+    .. math:: t_i (w\cdot x_i + b) \le 0 \;\Rightarrow\; w \leftarrow w + t_i x_i,\quad b \leftarrow b + t_i
+
+    These are subgradient steps on :math:`\sum_i \max(0, -t_i f(x_i))` without a penalty. If some unit vector separates
+    the rows (x, 1) with margin gamma, there are at most :math:`(R/\gamma)^2` mistakes, R being the norm of the longest
+    of these rows. Beyond two classes, every class is told from the rest.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Most passes over the rows. A pass without mistakes ends the fit.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    shuffle : bool, default=True
+        Whether every pass takes the rows in a new random order. If not, the iterates are those of scikit-learn's
+        ``Perceptron(shuffle=False)`` on dense rows. (On sparse rows that one multiplies the steps of the intercept by
+        0.01; this one does not, so dense and sparse rows give the same model.)
+    bound : bool, default=False
+        Whether to compute ``mistake_bound_``, which takes the fit of a hard-margin machine.
+    scale : bool, default=False
+        Centre every feature (not of sparse rows) and divide it by its standard deviation first. The model remembers: it
+        takes unscaled rows, and ``coef_`` belongs to these. The bound is for the scaled rows.
+    time_limit : float or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : int or None, default=None
+        Threads; classes are fitted side by side. None: all cores, or one inside a worker of joblib's.
+    warm_start : bool, default=False
+        Start from the last fit's weights, if the columns and classes are the same.
+    verbose : bool or int, default=0
+        Show a progress line.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of the rows; None is 0.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, n_features_in_
+        As in scikit-learn.
+    mistakes_ : ndarray of shape (n_tasks,)
+        Mistakes made, of all passes together; after ``partial_fit`` of all chunks.
+    mistake_bound_ : ndarray of shape (n_tasks,)
+        Their largest possible number, inf if the rows are not separable; only with ``bound=True``.
+    history_ : structured array
+        task, iteration (pass), seconds and mistakes of every pass.
+    chunks_ : int
+        Calls to ``partial_fit``.
+    center_, scale_ : ndarrays
+        What ``scale=True`` subtracted and divided by.
+
+    References
+    ----------
+    Rosenblatt 1958; Novikoff 1962, theorem 1 (the bound).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import Perceptron
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = Perceptron(bound=True, random_state=0).fit(X, y == 0)
+    >>> model.score(X, y == 0), bool(model.mistakes_[0] <= model.mistake_bound_[0])
+    (1.0, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: LinearClassifierMachine._parameter_constraints[name]
+            for name in ("fit_intercept", "scale", "time_limit", "n_jobs", "warm_start", "verbose", "random_state")
+        },
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
+        "shuffle": ["boolean"],
+        "bound": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_iter=100,
+        fit_intercept=True,
+        shuffle=True,
+        bound=False,
+        scale=False,
+        time_limit=None,
+        n_jobs=None,
+        warm_start=False,
+        verbose=0,
+        random_state=None,
+    ):
+        self._store(locals())
+
+    def _pair(self):
+        return PerceptronLoss(), resolve_penalty(None)
+
+    def _described(self, data):
+        return data._replace(extra=labels_of(data, None))
+
+    def _slack_of(self, f, y):
+        """How far every row is from a score of the right sign."""
+        label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        sign = np.column_stack([task.sign for task in OneVsRest(len(self.classes_)).tasks(label)])
+        return np.maximum(0.0, -sign * f)
+
+    # -- fit --------------------------------------------------------------------------------------------------
+
+    @with_callbacks
+    @leaves_no_trace
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Fit the model to the training data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; float32 stays float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(self._validate(X, y, None))
+
+    def _fit(self, data: Training):
+        labels = data.extra
+        scaling = fitted_scaling(data.X, data.weight) if self.scale else None
+        inputs = scaled(data.X, scaling)
+        signs = [task.sign for task in OneVsRest(len(labels.classes)).tasks(labels.label)]
+        reporter = FitReporter(self, data.X, data.y)
+        weights, lines = self._passes(inputs, signs, self._starts(data, len(signs), scaling), reporter)
+        _warn_of_mistakes(lines)
+        bound = [_bound(inputs, sign, self.fit_intercept) for sign in signs] if self.bound else None
+        self._forget()
+        self._publish_weights(weights, labels.classes, scaling)
+        self.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
+        self.mistakes_ = np.array([sum(line[2] for line in task) for task in lines])
+        self.n_iter_ = max(len(task) for task in lines)
+        if bound is not None:
+            self.mistake_bound_ = np.array(bound)
+        reporter.close()
+        return self
+
+    def _passes(self, X: RowData, signs: list[FloatArray], weights: list[Any], reporter: FitReporter):
+        """((w, b), [(pass, seconds, mistakes)]) of every task."""
+        reporter.begin(len(signs))
+        threads, constant = effective_threads(self.n_jobs), float(self.fit_intercept)
+        backend: Any = backend_for("cpu")
+        at_once = 1 if reporter.active else min(threads, len(signs))
+        began, seed = time.perf_counter(), seed_of(self)
+        deadline = math.inf if self.time_limit is None else began + self.time_limit
+        design = backend.design(X)
+        lines: list[list[tuple[int, float, int]]] = [[] for _ in signs]
+        with InterruptFlag() as interrupted:
+
+            def share(numbers: range) -> None:
+                for number in numbers:
+                    after_round, end = reporter.round_callback(number)
+                    order = "shuffle" if self.shuffle else "given"
+                    visits = Visits(backend, np.arange(design.n), np.ones(design.n), order, seed)
+                    task = (design.rows, signs[number])
+                    for k in range(1, int(self.max_iter) + 1):
+                        mistakes = backend.perceptron_pass(*task, visits.take(1)[0], *weights[number], 1.0, constant)
+                        seconds = time.perf_counter() - began
+                        lines[number].append((k, seconds, mistakes))
+                        record = Record(k, seconds, float(mistakes), 0.0, float(mistakes))
+                        if mistakes == 0 or (after_round is not None and after_round(record)):
+                            break
+                        if interrupted() or time.perf_counter() >= deadline:
+                            break
+                    end()
+
+            run_parallel([partial(share, range(k, len(signs), at_once)) for k in range(at_once)], at_once)
+        return weights, lines
+
+    def _starts(self, data: Training, count: int, scaling: Scaling | None) -> list[tuple[FloatArray, FloatArray]]:
+        d = data.X.shape[1]
+        known = self.warm_start and hasattr(self, "coef_") and self.coef_.shape == (count, d)
+        return (
+            self._weights(scaling)
+            if known and self._same_labels(data)
+            else [(np.zeros(d), np.zeros(1)) for _ in range(count)]
+        )
+
+    def _weights(self, scaling: Scaling | None) -> list[tuple[FloatArray, FloatArray]]:
+        """Copies of the published weights, in scaled units."""
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        shift = scaling or Scaling.none(coef.shape[1])
+        pairs = zip(coef, self.intercept_, strict=True)
+        return [(w * shift.scale, np.array([float(b + w @ shift.center)])) for w, b in pairs]
+
+    def _publish_weights(self, weights: list[Any], classes: Any, scaling: Scaling | None) -> None:
+        shift = scaling or Scaling.none(len(weights[0][0]))
+        W = np.array([w for w, _ in weights])
+        require_finite_weights(W)
+        self.coef_ = W / shift.scale
+        self.intercept_ = np.array([float(b[0]) for _, b in weights]) - self.coef_ @ shift.center
+        self.margin_ = margins_of(W)
+        self.classes_ = classes
+        if scaling is not None:
+            self.center_, self.scale_ = scaling
+
+    # -- streams and the bound --------------------------------------------------------------------------------
+
+    @leaves_no_trace
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None):
+        """Go on with one pass over a chunk of rows, for data that do not fit into memory.
+
+        After an error (other columns than the first chunk's, values that are not finite, an unknown class) the model is
+        exactly what it was before the chunk. ``scale=True`` keeps the first chunk's scaling.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows of the chunk, for example from :func:`maxmargin.io.read_chunks`.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        classes : array-like, optional
+            All classes that any chunk may have; needed in the first call.
+
+        Returns
+        -------
+        self
+        """
+        chunk = checked_chunk(self, X, y, classes)
+        first, number = not hasattr(self, "coef_"), getattr(self, "chunks_", 0)
+        if first:
+            scaling = fitted_scaling(chunk.X, chunk.weight) if self.scale else None
+        else:
+            scaling = Scaling(self.center_, self.scale_) if hasattr(self, "scale_") else None
+        signs = [task.sign for task in OneVsRest(len(chunk.classes)).tasks(chunk.label)]
+        d = chunk.X.shape[1]
+        weights = [(np.zeros(d), np.zeros(1)) for _ in signs] if first else self._weights(scaling)
+        before = np.zeros(len(signs), dtype=int) if first else self.mistakes_
+        backend: Any = backend_for("cpu")
+        design, rows = backend.design(scaled(chunk.X, scaling)), np.arange(chunk.X.shape[0])
+        made = []
+        for sign, pair in zip(signs, weights, strict=True):
+            order = "shuffle" if self.shuffle else "given"
+            visits = Visits(backend, rows, np.ones(len(rows)), order, seed_of(self) + number).take(1)[0]
+            made.append(backend.perceptron_pass(design.rows, sign, visits, *pair, 1.0, float(self.fit_intercept)))
+        self._forget()
+        self._publish_weights(weights, chunk.classes, scaling)
+        self.mistakes_, self.chunks_, self.n_iter_ = before + np.array(made), number + 1, number + 1
+        return self
+
+    def mistake_bound(self, X, y):
+        """(R / gamma)^2 of these rows: no order of them makes a perceptron that starts at 0 commit more mistakes.
+
+        gamma is the margin of the hard-margin machine on the rows as the perceptron sees them (scaled if it scales,
+        with a constant feature 1 if there is an intercept).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes, among ``classes_``.
+
+        Returns
+        -------
+        ndarray of shape (n_tasks,)
+            inf where the class cannot be separated from the rest.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        y = check_target(self, y, X.shape[0])
+        label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        rows = scaled(X, Scaling(self.center_, self.scale_) if hasattr(self, "scale_") else None)
+        tasks = OneVsRest(len(self.classes_)).tasks(label)
+        return np.array([_bound(rows, task.sign, self.fit_intercept) for task in tasks])
+
+
+def _warn_of_mistakes(lines: list[list[tuple[int, float, int]]]) -> None:
+    left = [task[-1] for task in lines if task[-1][2] > 0]
+    if left:
+        warnings.warn(
+            f"{len(left)} of {len(lines)} perceptrons still made mistakes in their last pass, up to "
+            f"{max(line[2] for line in left)}, after {max(line[0] for line in left)} passes. If the classes can be "
+            "separated, raise max_iter; if not, it never ends: use LinearSVC or PegasosSVC.",
+            ConvergenceWarning,
+            stacklevel=levels_to_caller(),
+        )
+
+
+def _bound(X: RowData, sign: FloatArray, constant: bool) -> float:
+    """(R / gamma)^2 of rows, with a constant feature or not; gamma is that of a vector at hand, so the bound holds."""
+    ones = np.ones((X.shape[0], 1))
+    if constant:
+        X = sp.hstack([X, sp.csr_array(ones)], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+    X = X.astype(np.float64)
+    if len(np.unique(sign)) < 2:  # one sign: the machine needs two, and mirrored rows ask the same of w
+        X = sp.vstack([X, -X], format="csr") if sp.issparse(X) else np.vstack([X, -X])
+        sign = np.concatenate([sign, -sign])
+    try:
+        machine = SVC(C=np.inf, kernel="linear", gap_tol=MARGIN_TOL, fit_intercept=False, certify=False).fit(X, sign)
+    except NotSeparableError:
+        return math.inf
+    w = np.asarray(machine.coef_.todense()).ravel() if sp.issparse(machine.coef_) else machine.coef_.ravel()
+    gamma = float(np.min(sign * (X @ w))) / float(np.linalg.norm(w))
+    square = X.multiply(X).sum(axis=1).max() if sp.issparse(X) else np.square(X).sum(axis=1).max()
+    return float(square) / gamma**2 if gamma > 0 else math.inf
