@@ -110,7 +110,8 @@ def test_the_same_number_of_threads_gives_the_same_bits(kind):
 
 def test_a_second_thread_is_for_many_values_only():
     assert Design(np.zeros((100, 10)), threads=8).threads == 1
-    assert Design(np.zeros((2**14, 16)), threads=8).threads == 2
+    tall = np.zeros((2 * _design.WORTH_A_THREAD, 1), dtype=np.float32)
+    assert Design(tall, threads=8).threads == 2
 
 
 def test_rows_given_out_of_order_are_left_as_they_were():

@@ -175,6 +175,11 @@ class Backend(ABC):
         np.clip(value / (keep + rate * ridge), lower, upper, out=out)
         return float(out @ df)
 
+    def slope_curvatures(self, beta, keep, rate, ridge, eps, lower, upper, threads=1) -> FloatArray:
+        """How fast :meth:`smoothed_slopes` change with the scores, at slopes ``beta``."""
+        inside = (beta > lower) & (beta < upper) & ((beta != 0) | (eps == 0))
+        return np.where(inside, rate / (keep + rate * ridge), 0.0)
+
     def row_values(self, f, beta, linear, ridge, eps, lower, upper, threads=1) -> tuple[float, float]:
         """(sum of losses, sum of Fenchel-Young gaps) of the rows of a linear model with a quadratic dual."""
         r = f - linear

@@ -59,9 +59,14 @@ class Design:
         return self._summed((self.d,), lambda out, first, last: self._combine(beta, out, first, last))
 
     def gram(self, weight: FloatArray) -> FloatArray:
-        """X' diag(weight) X for weights >= 0, both triangles."""
-        upper = self._summed((self.d, self.d), lambda out, first, last: self._gram(weight, out, first, last))
+        """X' diag(weight) X for weights >= 0."""
+        upper = np.empty((self.d, self.d))
+        self.upper_gram(weight, upper)
         return np.triu(upper) + np.triu(upper, 1).T
+
+    def upper_gram(self, weight: FloatArray, out: FloatArray) -> None:
+        """Upper triangle of X' diag(weight) X, for weights >= 0, into ``out``; what is below it means nothing."""
+        out[...] = self._summed((self.d, self.d), lambda part, first, last: self._gram(weight, part, first, last))
 
     def products(self) -> FloatArray:
         """X X', for few rows."""

@@ -9,7 +9,13 @@ import numpy as np
 
 from maxmargin._types import FloatArray, RowData
 from maxmargin.certificates._certificate import Certificate
-from maxmargin.certificates._linear_models import Scaling, linear_tasks
+from maxmargin.certificates._linear_models import (
+    Scaling,
+    crammer_singer_task,
+    is_crammer_singer,
+    linear_tasks,
+    training_rows,
+)
 from maxmargin.losses import Quadratic
 from maxmargin.penalties import Penalty
 from maxmargin.problems import FEASIBILITY_TOL, CrammerSingerProblem, LinearProblem, relative
@@ -31,8 +37,10 @@ class LinearDelivered(NamedTuple):
 
 def certify_linear_tasks(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None) -> list[Certificate]:
     """One certificate per task of a fitted linear model."""
-    X, scaling, tasks = linear_tasks(model, X, y, sample_weight, C)
-    return judge_linear(X, [LinearDelivered(*task) for task in tasks], scaling)
+    rows = training_rows(model, X, y, sample_weight)
+    if is_crammer_singer(model):
+        return [judge_crammer_singer(rows.X, *crammer_singer_task(model, rows, C), rows.scaling)]
+    return judge_linear(rows.X, [LinearDelivered(*task) for task in linear_tasks(model, rows, C)], rows.scaling)
 
 
 def judge_linear(X: RowData, tasks: Sequence[LinearDelivered], scaling: Scaling | None = None) -> list[Certificate]:

@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
-from maxmargin._types import FloatArray, RowData
+from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, resolve_loss
 from maxmargin.penalties import resolve_penalty
-from maxmargin.problems import LinearProblem
+from maxmargin.problems import CrammerSingerProblem, LinearProblem
 
 CLASSIFIERS = ("LinearSVC", "LinearClassifier", "PegasosSVC", "SGDSVC")
 REGRESSORS = ("LinearSVR", "LinearRegressor")
@@ -39,16 +39,23 @@ def is_linear_model(model: Any) -> bool:
     return machine_of(model) is not None
 
 
-def linear_tasks(
-    model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None
-) -> tuple[RowData, Scaling, list[tuple[LinearProblem, FloatArray, float, FloatArray | None]]]:
-    """(rows that count, their scaling, [problem, w, intercept, beta] of every task)."""
+class TrainingRows(NamedTuple):
+    """The training data of a linear model, checked: the rows that count, their targets and their weights."""
+
+    X: RowData
+    y: Any
+    weight: FloatArray  # class weights included
+    kept: IntArray
+    n: int
+    scaling: Scaling
+
+
+def training_rows(model: Any, X: RowData, y: Any, sample_weight: Any) -> TrainingRows:
+    """What the model was fitted on, as it was weighted and scaled."""
     machine = machine_of(model)
     check_is_fitted(model)
     if y is None:
         raise ValueError(f"certify needs the targets y that {machine} was fitted on")
-    if "crammer" in str(getattr(model, "multiclass_", getattr(model, "multi_class", ""))):
-        raise ValueError("certify does not read Crammer-Singer models; their certificate_ was made with the fit")
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     n, target = X.shape[0], column_or_1d(y)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -59,17 +66,50 @@ def linear_tasks(
     if machine in CLASSIFIERS and factors is not None:
         weight = weight * np.asarray(factors)[np.searchsorted(model.classes_, target)]
     kept = np.flatnonzero(weight > 0)
-    loss, penalty = _loss_of(model, machine, C), resolve_penalty(getattr(model, "penalty", "l2"))
-    coef = np.atleast_2d(_dense(model.coef_)).astype(np.float64)
     scaled = hasattr(model, "scale_")
     scaling = Scaling(model.center_, model.scale_) if scaled else Scaling.none(X.shape[1])
-    intercept = np.broadcast_to(np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)), (len(coef),))
+    return TrainingRows(X if len(kept) == n else X[kept], target[kept], weight[kept], kept, n, scaling)
+
+
+def linear_tasks(
+    model: Any, rows: TrainingRows, C: float | None
+) -> list[tuple[LinearProblem, FloatArray, float, FloatArray | None]]:
+    """[problem, w, intercept, beta] of every task of a model with one weight vector per task."""
+    machine, scaling = machine_of(model), rows.scaling
+    loss, penalty = _loss_of(model, machine, C), resolve_penalty(getattr(model, "penalty", "l2"))
+    coef, intercept = _weights(model)
     tasks = []
-    for k, (sign, cost) in enumerate(_targets(model, machine, target[kept], weight[kept], C)):
+    for k, (sign, cost) in enumerate(_targets(model, machine, rows.y, rows.weight, C)):
         problem = LinearProblem(loss, penalty, sign, cost, bool(model.fit_intercept))
         w, b = coef[k] * scaling.scale, float(intercept[k]) + float(coef[k] @ scaling.center)
-        tasks.append((problem, w, b, _dual(model, k, n)[kept] if hasattr(model, "dual_coef_") else None))
-    return X if len(kept) == n else X[kept], scaling, tasks
+        tasks.append((problem, w, b, _dual(model, k, rows.n)[rows.kept] if hasattr(model, "dual_coef_") else None))
+    return tasks
+
+
+def is_crammer_singer(model: Any) -> bool:
+    """Whether many classes were solved as Crammer and Singer's one problem."""
+    return "crammer" in str(getattr(model, "multiclass_", getattr(model, "multi_class", "")))
+
+
+def crammer_singer_task(
+    model: Any, rows: TrainingRows, C: float | None
+) -> tuple[CrammerSingerProblem, FloatArray, FloatArray, FloatArray]:
+    """(problem, weights of all classes, intercepts, dual variables) of a Crammer-Singer model."""
+    if not hasattr(model, "dual_coef_"):
+        raise ValueError(f"{type(model).__name__} keeps no dual variables, and Crammer-Singer's cannot be made from w")
+    k, scaling = len(model.classes_), rows.scaling
+    label = np.searchsorted(model.classes_, rows.y)
+    problem = CrammerSingerProblem(label, _cost_of(model, C) * rows.weight, k, bool(model.fit_intercept))
+    W, b = _weights(model)
+    if k == 2:  # the model keeps the difference of its two classes, which are opposite
+        W, b = np.vstack([-W, W]) / 2, np.concatenate([-b, b]) / 2
+    alpha = np.column_stack([_dual(model, m, rows.n)[rows.kept] for m in range(k)])
+    return problem, W * scaling.scale, b + W @ scaling.center, alpha
+
+
+def _weights(model: Any) -> tuple[FloatArray, FloatArray]:
+    coef = np.atleast_2d(_dense(model.coef_)).astype(np.float64)
+    return coef, np.broadcast_to(np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)), (len(coef),))
 
 
 def _targets(model: Any, machine: str | None, y: Any, weight: FloatArray, C: float | None):

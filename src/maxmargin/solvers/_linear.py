@@ -47,20 +47,21 @@ def record_of(
     point: LinearPoint,
     f: FloatArray,
     v: FloatArray,
+    values: tuple[float, float],
     n_iter: int,
     watch: Watch,
-    values: Callable[[FloatArray, FloatArray], tuple[float, float]],
+    values_of: Callable[[FloatArray, FloatArray], tuple[float, float]],
     sparse: FloatArray | None = None,
 ) -> tuple[Record, LinearPoint]:
     """One line of history, and the point it is true of.
 
-    ``values`` are the losses and the rows' gap at (f, beta). Far from the goal the gap is an estimate, in which an
-    imbalance of beta is paid for at the rate of the intercept. Near it beta is made feasible, weights that a kink holds
-    are set to 0 (``sparse``), and the gap is what it is.
+    ``values`` are the losses and the rows' gap at (f, beta), ``values_of`` gives those elsewhere. Far from the goal the
+    gap is an estimate, in which an imbalance of beta is paid for at the rate of the intercept. Near it beta is made
+    feasible, weights that a kink holds are set to 0 (``sparse``), and the gap is what it is.
     """
     seconds = time.perf_counter() - watch.began
     factor = problem.penalty.into_domain(v) if problem.has_dual else 1.0
-    losses, rows = values(f, point.beta if factor == 1 else factor * point.beta)
+    losses, rows = values if factor == 1 else values_of(f, factor * point.beta)
     primal = problem.penalty.value(point.w) + losses
     unbalanced = abs(float(point.beta.sum())) * max(1.0, abs(point.intercept)) if problem.fit_intercept else 0.0
     gap = rows + problem.weight_gap(point.w, factor * v) + unbalanced
@@ -70,7 +71,7 @@ def record_of(
     w = point.w if sparse is None else sparse
     best = made_feasible(problem, design, LinearPoint(w, point.intercept, point.beta))
     f = f if w is point.w else design.scores(w) + point.intercept
-    losses, rows = values(f, best.beta)
+    losses, rows = values_of(f, best.beta)
     primal, gap = problem.penalty.value(w) + losses, rows + problem.weight_gap(w, design.combine(best.beta))
     return Record(n_iter, seconds, primal, primal - gap, gap), best
 

@@ -128,10 +128,10 @@ class QuadraticRows:
         return out, total
 
     def curvature(self, f, beta):
-        inside = (beta > self.form.lower) & (beta < self.form.upper)
-        if self.form.eps > 0:
-            inside &= beta != 0
-        return np.where(inside, self.rate / ((0.0 if self.exact else 1.0) + self.rate * self.ridge), 0.0)
+        form, keep = self.form, 0.0 if self.exact else 1.0
+        return self.backend.slope_curvatures(
+            beta, keep, self.rate, self.ridge, form.eps, form.lower, form.upper, self.threads
+        )
 
     def tighten(self, beta, factor):
         self.centre, self.rate = beta, self.rate * factor

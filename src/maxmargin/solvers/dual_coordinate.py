@@ -60,7 +60,8 @@ class _Run:
         ridge = np.broadcast_to(np.asarray(form.ridge, dtype=np.float64), (design.n,)).copy()
         self.ridge, self.form = ridge, DualForm(form.lower, form.upper, form.linear, ridge, float(form.eps))
         # shift and rate of the intercept b = shift + rate sum(beta), and sum(beta)
-        rate = float(np.median(design.squares)) if problem.fit_intercept else 0.0
+        squares = design.squares
+        rate = float(np.median(squares) or np.mean(squares) or 1.0) if problem.fit_intercept else 0.0
         self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
         self.q = np.maximum(design.squares + ridge + rate, LEAST_CURVATURE)
         self.active, self.count = np.arange(design.n), design.n
@@ -123,7 +124,7 @@ class _Run:
         """Whether a Newton walk takes no longer than the epochs since the last one did."""
         free = np.count_nonzero((self.beta > self.form.lower) & (self.beta < self.form.upper) & (self.beta != 0))
         work = (self.visited - self.last_newton) * self.design.nnz / max(1, self.design.n)
-        return 3 <= free <= MOST_FREE and float(free) ** 3 <= NEWTON_PAYS * work
+        return bool(3 <= free <= MOST_FREE and float(free) ** 3 <= NEWTON_PAYS * work)
 
     def _newton(self) -> None:
         """Where single moves crawl: the rows inside their bounds to the optimum of their face, all at once."""

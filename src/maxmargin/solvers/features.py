@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.backends import Design
-from maxmargin.problems import LinearProblem
+from maxmargin.problems import LinearProblem, relative
 from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, made_feasible, noted
 from maxmargin.solvers.semismooth import SemismoothNewton
 
 #: Features of the first set, and by what factor a set may grow.
 FIRST_SET, GROWTH = 100, 2
-#: How much further than the goal a set is solved.
-DEEPER = 0.3
+#: How much further than the goal a set is solved, and at first: this share of the relative gap there is.
+DEEPER, LOOSE = 0.3, 0.1
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class FeatureSets:
             (np.zeros(design.d), problem.intercept(np.zeros(design.n))) if start is None else (start.w, start.intercept)
         )
         beta = problem.feasible(problem.slopes(design.scores(w) + b)) if start is None else start.beta
-        n_iter, warm, goal = 0, start is not None, DEEPER * (watch.gap_tol or 0.0)
+        n_iter, warm, least, share, left = 0, start is not None, DEEPER * (watch.gap_tol or 0.0), LOOSE, 1.0
         chosen = np.flatnonzero(w)
         while True:
             v = np.abs(design.combine(beta))
@@ -48,7 +48,7 @@ class FeatureSets:
                 worst = np.array([int(np.argmax(v))])
             chosen = np.sort(np.concatenate([chosen, worst]))
             part = design.columns(chosen)
-            inner = replace_watch(watch, goal)
+            inner = replace_watch(watch, max(least, share * left))
             solution = self.inner.solve(problem, part, LinearPoint(w[chosen], b, beta) if warm else None, inner)
             n_iter, warm = n_iter + solution.n_iter, True
             w = np.zeros(design.d)
@@ -57,10 +57,10 @@ class FeatureSets:
             f = part.scores(solution.point.w) + b
             gap, primal = problem.gap(w, f, point.beta, design.combine(point.beta)), problem.primal(w, f)
             record = Record(n_iter, time.perf_counter() - watch.began, primal, primal - gap, gap)
-            status = noted(problem, watch, record)
+            status, left = noted(problem, watch, record), relative(gap, primal, primal - gap)
             if status is None and len(worst) == 0:
                 status = Status.STALLED if solution.status is not Status.OPTIMAL else None
-                goal *= DEEPER
+                least, share = DEEPER * least, DEEPER * share
             if status is not None:
                 return conclude(problem, design, point, status, n_iter, watch)
 

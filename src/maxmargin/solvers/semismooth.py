@@ -11,6 +11,7 @@ Papers: Hestenes 1969 and Rockafellar 1976 (multipliers), Li, Sun and Toh 2018 (
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -31,17 +32,19 @@ from maxmargin.solvers._linear import (
 from maxmargin.solvers._smoothing import Rows, SmoothPenalty, smooth_rows
 
 #: Multipliers move on when what Newton's method left undone is this share of the gap.
-INNER = 1.0
+INNER = 0.3
 #: Parabolas become narrower by this factor after few Newton steps, by its root after more, not at all after many.
 FACTOR, FEW, MORE, MOST = 6.0, 3, 5, 8
 #: The line search is content when the slope is this share of what it was.
 FLAT_ENOUGH, SEARCHES = 0.1, 30
 #: Jitter of an equilibrated Newton matrix.
 JITTER = 1e-13
+#: Steps after which X' beta is summed afresh: rounding does not pile up.
+REFRESH = 16
 #: Weights up to which Newton's equations are solved directly.
 DIRECT = 2500
-#: Steps without any gain of the gap that end the fit.
-PATIENCE = 60
+#: Steps without any gain of the gap that end the fit, or a part of it whose gap was less than this share of the last's.
+PATIENCE, WORTHWHILE = 60, 0.5
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,12 @@ class SemismoothNewton:
 
     def solve(self, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch) -> LinearSolution:
         """Improve ``start`` (or zero) until the watch says stop."""
-        run = _Run(self.backend, problem, design, start, watch)
-        return run.solve()
+        solution, left = _Run(self.backend, problem, design, start, watch).solve(0), np.inf
+        while solution.status is Status.STALLED and solution.history[-1].gap < WORTHWHILE * left:
+            # parabolas that became too narrow too early: from the best point, wide ones may do
+            left, run = solution.history[-1].gap, _Run(self.backend, problem, design, solution.point, watch)
+            solution = run.solve(solution.n_iter)
+        return solution
 
 
 class _Run:
@@ -74,38 +81,56 @@ class _Run:
             held = problem.penalty.absolute
             centre = np.clip(design.combine(start.beta) - problem.penalty.quadratic * self.w, -held, held)
         self.penalty = SmoothPenalty(problem.penalty, scale * np.sqrt(problem.C.sum()), self.w, centre)
+        self.combined, self.combined_of, self.additions = np.zeros(design.d), np.zeros(design.n), 0
 
-    def solve(self) -> LinearSolution:
-        n_iter, inner, best, since, stuck = 0, 0, np.inf, 0, 0
+    def solve(self, n_iter: int) -> LinearSolution:
+        first, inner, since, stuck, least = n_iter, 0, 0, 0, np.inf
+        best: tuple[Record, LinearPoint] | None = None
         smooth = self.rows.exact and self.penalty.exact
         while True:
             beta = self.rows.slopes(self.f)
-            v = self.design.combine(beta)
-            record, point = self._record(beta, v, n_iter)
+            v, values = self._combine(beta), self.rows.values(self.f, beta)
+            record, point = self._record(beta, v, values, n_iter)
             status = noted(self.problem, self.watch, record)
-            since = 0 if record.gap < best else since + 1
-            best = min(best, record.gap)
+            best = (record, point) if best is None or record.gap < best[0].gap else best
+            since = 0 if record.gap < least else since + 1
+            least = min(least, record.gap) if n_iter > first else least  # after a warm start things get worse first
             if status is None and (since > PATIENCE or stuck > 1):
                 status = Status.STALLED
             if status is not None:
-                return conclude(self.problem, self.design, point, status, n_iter, self.watch)
+                return self._concluded(status, record, point, best)
             left, gradient = self._gradient(beta, v)
-            if inner > 0 and not smooth and (left <= INNER * self._smoothing(beta) or inner >= MOST or stuck):
+            # what the parabolas cost: the gap that would be left if the smooth problem were solved exactly
+            smoothing = values[1] + self.penalty.kink_gap(self.w)
+            if inner > 0 and not smooth and (left <= INNER * smoothing or inner >= MOST or stuck):
                 self._tighten(beta, inner)
                 beta = self.rows.slopes(self.f)
-                left, gradient = self._gradient(beta, self.design.combine(beta))
+                left, gradient = self._gradient(beta, self._combine(beta))
                 inner = 0
             stuck = 0 if self._step(gradient, beta) else stuck + 1
             n_iter, inner = n_iter + 1, inner + 1
 
-    def _record(self, beta: FloatArray, v: FloatArray, n_iter: int) -> tuple[Record, LinearPoint]:
-        here = LinearPoint(self.w, self.b, beta)
-        sparse = self.penalty.sparse(self.w)
-        return record_of(self.problem, self.design, here, self.f, v, n_iter, self.watch, self.rows.values, sparse)
+    def _concluded(self, status: Status, record: Record, point: LinearPoint, best: Any) -> LinearSolution:
+        """The last point if it is what was asked for, else the best one, which then is the last line of history."""
+        if status is not Status.OPTIMAL and best[0].gap < record.gap:
+            point = best[1]
+            self.watch.history.append(best[0]._replace(iteration=record.iteration, seconds=record.seconds))
+        return conclude(self.problem, self.design, point, status, record.iteration, self.watch)
 
-    def _smoothing(self, beta: FloatArray) -> float:
-        """What the parabolas cost: the gap that would be left if the smooth problem were solved exactly."""
-        return self.rows.values(self.f, beta)[1] + self.penalty.kink_gap(self.w)
+    def _combine(self, beta: FloatArray) -> FloatArray:
+        """X' beta: the last one and what has changed, for near the end few rows do; now and then afresh."""
+        if self.additions % REFRESH == 0:
+            self.combined = self.design.combine(beta)
+        else:
+            self.combined = self.combined + self.design.combine(beta - self.combined_of)
+        self.combined_of, self.additions = beta, self.additions + 1
+        return self.combined
+
+    def _record(self, beta: FloatArray, v: FloatArray, values: tuple[float, float], n_iter: int):
+        here, sparse = LinearPoint(self.w, self.b, beta), self.penalty.sparse(self.w)
+        return record_of(
+            self.problem, self.design, here, self.f, v, values, n_iter, self.watch, self.rows.values, sparse
+        )
 
     def _gradient(self, beta: FloatArray, v: FloatArray) -> tuple[float, FloatArray]:
         """What keeps the smooth problem from being solved, as a share of the objective; its gradient in (w, b)."""
@@ -149,12 +174,14 @@ class _Run:
             if len(used) <= DIRECT and diagonal.min() > 0:
                 return by_rows(self.design.take(used), diagonal, weight[used], -gradient, self.problem.fit_intercept)
             return conjugate_gradients(self.design, diagonal, weight, -gradient, self.problem.fit_intercept)
-        matrix = self.design.gram(weight)
-        matrix[np.diag_indices_from(matrix)] += diagonal
+        d = self.design.d
+        matrix = np.zeros((len(gradient), len(gradient)))  # the upper triangle will do
+        self.design.upper_gram(weight, matrix[:d, :d])
+        matrix.flat[: (len(gradient) + 1) * d : len(gradient) + 1] += diagonal
         if self.problem.fit_intercept:
-            border, corner = self.design.combine(weight), float(weight.sum())
-            corner = corner if corner > 0 else self.rows.largest  # no row on its parabola: go on until one is
-            matrix = np.block([[matrix, border[:, None]], [border[None, :], np.array([[corner]])]])
+            corner = float(weight.sum())
+            matrix[:d, d] = self.design.combine(weight)
+            matrix[d, d] = corner if corner > 0 else self.rows.largest  # no row on its parabola: go on until one is
         return solve_equilibrated(matrix, -gradient)
 
 
@@ -180,7 +207,7 @@ def by_rows(design: Design, diagonal: FloatArray, weight: FloatArray, rhs: Float
 
 
 def solve_equilibrated(matrix: FloatArray, rhs: FloatArray) -> FloatArray:
-    """matrix^-1 rhs by Cholesky after scaling the diagonal to 1: columns of any size do no harm."""
+    """matrix^-1 rhs by Cholesky of the upper triangle, scaled to a diagonal of 1: columns of any size do no harm."""
     diagonal = matrix.diagonal()
     largest = float(diagonal.max(initial=0.0))
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, max(largest, 1.0)))
@@ -190,7 +217,7 @@ def solve_equilibrated(matrix: FloatArray, rhs: FloatArray) -> FloatArray:
     while True:
         matrix[np.diag_indices_from(matrix)] = 1.0 + jitter
         try:
-            return unscale * cho_solve(cho_factor(matrix, lower=True, check_finite=False), unscale * rhs)
+            return unscale * cho_solve(cho_factor(matrix, lower=False, check_finite=False), unscale * rhs)
         except LinAlgError:
             jitter *= 100
 

@@ -116,6 +116,15 @@ class NumbaBackend(Backend):
         run_strips(strip, len(f), max(1, min(threads, len(f) // ROWS_PER_THREAD)))
         return sum(sums[first] for first in sorted(sums))
 
+    def slope_curvatures(self, beta, keep, rate, ridge, eps, lower, upper, threads=1):
+        out = np.empty(len(beta))
+
+        def strip(first, last):
+            slopes.curvatures(beta, keep, rate, ridge, eps, lower, upper, out, first, last)
+
+        run_strips(strip, len(beta), max(1, min(threads, len(beta) // ROWS_PER_THREAD)))
+        return out
+
     def row_values(self, f, beta, linear, ridge, eps, lower, upper, threads=1):
         sums: dict[int, tuple[float, float]] = {}
 

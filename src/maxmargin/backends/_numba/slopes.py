@@ -47,3 +47,11 @@ def row_values(f, beta, linear, ridge, eps, lower, upper, first, last):
         gap = (b - best) * (r + 0.5 * ridge[i] * (b + best)) + eps * (abs(b) - abs(best))
         gaps += fmax(gap, 0.0)
     return losses, gaps
+
+
+@jit
+def curvatures(beta, keep, rate, ridge, eps, lower, upper, out, first, last):
+    """out_i = rate_i / (keep + rate_i ridge_i) where beta_i is on a slope, 0 where it is held at a bound or a kink."""
+    for i in range(first, last):
+        inside = lower[i] < beta[i] < upper[i] and (eps == 0 or beta[i] != 0)
+        out[i] = rate[i] / (keep + rate[i] * ridge[i]) if inside else 0.0
