@@ -608,3 +608,16 @@ def test_verbose_shows_a_line_with_the_gap(machine, capsys):
     assert "relative gap" in out
     machine().fit(X, y)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": True}, {"fit_intercept": False}])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_crammer_singer_model_is_certified_from_its_attributes(options: dict, classes: int) -> None:
+    X, y = load_iris(return_X_y=True)
+    rows = y < classes
+    model = LinearSVC(multiclass="crammer-singer", tol=1e-4, max_iter=20_000, **options).fit(X[rows], y[rows])
+    again = certify(model, X[rows], y[rows])
+    assert again.holds
+    assert again.relative_gap == pytest.approx(model.certificate_.relative_gap, rel=1e-6)
+    model.coef_ = 1.1 * model.coef_
+    assert certify(model, X[rows], y[rows]).relative_gap > 10 * again.relative_gap

@@ -29,6 +29,7 @@ from maxmargin.solvers import LinearPoint, Status, Watch, dual_coordinate, featu
 from maxmargin.solvers._linear import conjugate_gradients, noted
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.features import FeatureSets
+from maxmargin.solvers.head_start import HeadStart
 from maxmargin.solvers.primal_dual import PrimalDual, operator_norm
 from maxmargin.solvers.semismooth import SemismoothNewton, by_rows, line_search, solve_equilibrated
 
@@ -248,13 +249,28 @@ def test_the_chooser_picks_by_shape_loss_and_penalty():
     def chosen(loss, penalty, design):
         return type(make_linear_solver("auto", LinearProblem(loss, penalty, np.ones(3), np.ones(3)), design, backend))
 
-    assert chosen(Hinge(), L2(), narrow) is SemismoothNewton
+    assert chosen(Hinge(), L2(), narrow) is HeadStart
+    assert chosen(SquaredHinge(), L2(), narrow) is SemismoothNewton
     assert chosen(Hinge(), L2(), wide) is DualCoordinate
     assert chosen(Logistic(), L2(), wide) is SemismoothNewton
     assert chosen(Hinge(), L1(), wide) is FeatureSets
     from maxmargin.penalties import PNorm
 
     assert chosen(Hinge(), PNorm(1.5), narrow) is PrimalDual
+
+
+@pytest.mark.parametrize(("C", "begins"), [(1e-3, True), (1e3, False)])
+def test_coordinate_descent_begins_where_it_is_quick(C: float, begins: bool):
+    X, y = make_classification(2000, 20, random_state=0)
+    problem = LinearProblem(Hinge(), L2(), np.where(y > 0, 1.0, -1.0), np.full(2000, C))
+    backend = get_backend()
+    design = backend.design(X)
+    plain = SemismoothNewton(backend).solve(problem, design, None, Watch(gap_tol=1e-6))
+    helped = make_linear_solver("auto", problem, design, backend).solve(problem, design, None, Watch(gap_tol=1e-6))
+    assert helped.status is plain.status is Status.OPTIMAL
+    assert helped.history[-1].primal == pytest.approx(plain.history[-1].primal, rel=2e-6)
+    assert (helped.n_iter < plain.n_iter) == begins
+    assert (helped.n_iter == plain.n_iter) == (not begins)
 
 
 def test_an_optimum_of_nothing_is_reached_by_rounding():

@@ -48,6 +48,15 @@ class DualCoordinate:
         """Improve ``start`` (or zero) until the watch says stop."""
         return _Run(self.backend, problem, design, start, watch, self.seed).solve()
 
+    def begin(self, problem: LinearProblem, design: Design, watch: Watch, epochs: int) -> LinearPoint:
+        """Where so many epochs lead to from zero; nobody looks at the gap."""
+        run = _Run(self.backend, problem, design, None, watch, self.seed)
+        for _ in range(epochs):
+            run._epoch()
+            if watch.must_stop(run.passes):
+                break
+        return LinearPoint(run.w, float(run.sums[0]), run.beta)
+
 
 class _Run:
     """One fit."""

@@ -10,6 +10,7 @@ from maxmargin.penalties import PENALTIES, Penalty
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.features import FeatureSets
+from maxmargin.solvers.head_start import HeadStart
 from maxmargin.solvers.primal_dual import PrimalDual
 from maxmargin.solvers.semismooth import DIRECT, SemismoothNewton
 from maxmargin.solvers.subgradient import Subgradient
@@ -38,7 +39,9 @@ def make_linear_solver(name: str, problem: LinearProblem, design: Design, backen
         return DualCoordinate(backend, seed)
     if penalty.absolute > 0 and design.d > DIRECT:
         return FeatureSets(SemismoothNewton(backend))
-    return SemismoothNewton(backend)
+    newton = SemismoothNewton(backend)
+    kinked = name == "auto" and quadratic and not loss.smooth
+    return HeadStart(DualCoordinate(backend, seed), newton) if kinked else newton
 
 
 def require_convex(loss: Loss, penalty: Penalty) -> None:
