@@ -66,12 +66,13 @@ def _judged(task: LinearDelivered, f: FloatArray, beta: FloatArray, v: FloatArra
     if task.beta is None and problem.has_dual:
         factor = problem.penalty.into_domain(v)
         beta, v = factor * beta, factor * v
-    primal, gap, dual = problem.primal(w, f), problem.gap(w, f, beta, v), problem.dual(beta, v)
-    feasible = problem.imbalance(beta) <= FEASIBILITY_TOL and np.isfinite(dual)
+    primal, gap = problem.primal(w, f), problem.gap(w, f, beta, v)  # infinite outside the dual's domain
+    dual = primal - gap if np.isfinite(gap) else -np.inf
+    feasible = problem.imbalance(beta) <= FEASIBILITY_TOL and np.isfinite(gap)
     finite = bool(np.isfinite([primal, gap]).all())
     reason = "" if feasible else "the dual point is not feasible"
     if not problem.has_dual:
-        feasible, dual = False, primal - gap
+        feasible = False
         reason = (
             "without a penalty the dual asks for X' beta = 0, which rounding does not allow; the gap is an estimate"
         )
@@ -143,14 +144,14 @@ def _combined(X: RowData, scaling: Scaling, beta: FloatArray) -> FloatArray:
 
 
 def _largest(X: RowData, scaling: Scaling) -> FloatArray:
-    """The largest |x_ij| of every column, after scaling."""
+    """The largest |x_ij| of every column after scaling; of sparse rows, which are not centred, the largest of all."""
     if X.shape[0] == 0:
         return np.zeros(X.shape[1])
     if isinstance(X, np.ndarray):
         high, low = X.max(axis=0).astype(np.float64), X.min(axis=0).astype(np.float64)
-    else:
-        high, low = X.max(axis=0).toarray().ravel(), X.min(axis=0).toarray().ravel()
-    return np.maximum(np.abs(high - scaling.center), np.abs(low - scaling.center)) / scaling.scale
+        return np.maximum(np.abs(high - scaling.center), np.abs(low - scaling.center)) / scaling.scale
+    largest = np.max(np.abs(X.data) / scaling.scale[X.indices], initial=0.0)
+    return np.full(X.shape[1], float(largest))
 
 
 def judge_crammer_singer(

@@ -77,7 +77,9 @@ class Labels(NamedTuple):
 
 def labels_of(data: Training, class_weight: Any) -> Labels:
     """Classes of the rows that count, and the weight that each row has in its class."""
-    classes, label = np.unique(data.y[data.kept], return_inverse=True)
+    y = data.y[data.kept]
+    classes = np.unique(y)
+    label = np.searchsorted(classes, y)  # twice as fast as to have np.unique return it
     if len(classes) < 2:
         only = "with positive weights " if len(data.kept) < data.n else ""
         raise ValueError(
@@ -86,7 +88,7 @@ def labels_of(data: Training, class_weight: Any) -> Labels:
         )
     if class_weight is None:
         return Labels(classes, label, np.ones(len(classes)))
-    factors = compute_class_weight(class_weight, classes=classes, y=data.y[data.kept], sample_weight=data.weight)
+    factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=data.weight)
     return Labels(classes, label, factors)
 
 

@@ -65,9 +65,9 @@ def _blocks(X: RowData) -> list[slice]:
 def warn_of_unequal_columns(X: RowData, names: Any = None) -> None:
     """Name the columns whose values are smaller or larger than the others' by orders of magnitude."""
     if sp.issparse(X):
-        columns = X.tocsc()
-        counts = np.diff(columns.indptr)
-        sums = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
+        counts = np.bincount(X.indices, minlength=X.shape[1])
+        with np.errstate(over="ignore"):
+            sums = np.bincount(X.indices, np.square(X.data, dtype=np.float64), minlength=X.shape[1])
         size = np.sqrt(sums / np.maximum(counts, 1))
     else:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -48,15 +48,6 @@ class DualCoordinate:
         """Improve ``start`` (or zero) until the watch says stop."""
         return _Run(self.backend, problem, design, start, watch, self.seed).solve()
 
-    def begin(self, problem: LinearProblem, design: Design, watch: Watch, epochs: int) -> LinearPoint:
-        """Where so many epochs lead to from zero; nobody looks at the gap."""
-        run = _Run(self.backend, problem, design, None, watch, self.seed)
-        for _ in range(epochs):
-            run._epoch()
-            if watch.must_stop(run.passes):
-                break
-        return LinearPoint(run.w, float(run.sums[0]), run.beta)
-
 
 class _Run:
     """One fit."""
@@ -173,6 +164,9 @@ class _Run:
         self.w = w.copy() if np.array_equal(beta, self.beta) else self.w  # rounding does not pile up
         f = self.design.scores(w)
         b = self.problem.intercept(f, float(self.sums[0]))
-        primal, gap = self.problem.primal(w, f + b), self.problem.row_gap(f + b, beta)
+        losses, gap = self.backend.row_values(
+            f + b, beta, self.form.linear, self.ridge, self.form.eps, self.form.lower, self.form.upper
+        )
+        primal = self.problem.penalty.value(w) + losses
         seconds = time.perf_counter() - self.watch.began
         return Record(self.passes, seconds, primal, primal - gap, gap), LinearPoint(w, b, beta)
