@@ -16,7 +16,7 @@ from maxmargin.certificates import Certificate
 def test_it_prints_the_figures_and_writes_the_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="the demo draws a picture")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo, "REPEATS", 1)
     demo.main()
@@ -35,7 +35,7 @@ def test_it_prints_the_figures_and_writes_the_picture(
 
 
 def test_both_sides_of_the_picture_show_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = pytest.importorskip("matplotlib.figure")
+    figure = pytest.importorskip("matplotlib.figure", reason="the demo draws a picture")
     fitted: list[SVC] = []
     monkeypatch.setattr(demo, "SVC", lambda **options: fitted.append(SVC(**options)) or fitted[-1])
     left, right = figure.Figure().subplots(1, 2)

@@ -215,7 +215,7 @@ def test_callback_hears_of_one_fit_whatever_it_takes(options):
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_progress_bar_of_scikit_learn_runs(machine):
-    pytest.importorskip("rich")
+    pytest.importorskip("rich", reason="the progress bar is drawn by rich")
     X, y = load_iris(return_X_y=True)
     model = machine()
     model.set_callbacks(ProgressBar())

@@ -123,7 +123,7 @@ def test_rows_of_text_may_come_in_any_container(container):
 
 
 def test_a_table_of_numbers_stays_one_under_a_callable_kernel():
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="the rows are a data frame")
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
     model = SVC(kernel=pairwise.linear_kernel).fit(frame, Y)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]

@@ -136,16 +136,13 @@ class NumbaBackend(Backend):
         return sum(loss for loss, _ in ordered), sum(gap for _, gap in ordered)
 
     def coordinate_epoch(self, rows, w, beta, form, q, active, count, sums, old, seed):
-        run = dual_coordinate.csr_epoch if isinstance(rows, Csr) else dual_coordinate.dense_epoch
-        return run(rows, w, beta, form, q, active, count, sums, old, seed)
+        return dual_coordinate.epoch(rows, w, beta, form, q, active, count, sums, old, seed)
 
     def stochastic_steps(self, rows, push, visits, batch, run, lam, eta, radius, bias, averaged):
-        steps = stochastic.csr_steps if isinstance(rows, Csr) else stochastic.dense_steps
-        return steps(rows, push, visits, batch, *run, lam, eta, radius, bias, averaged)
+        return stochastic.steps(rows, push, visits, batch, *run, lam, eta, radius, bias, averaged)
 
     def perceptron_pass(self, rows, push, visits, w, bias, rate, constant):
-        mistakes = stochastic.csr_mistakes if isinstance(rows, Csr) else stochastic.dense_mistakes
-        return mistakes(rows, push, visits, w, bias, rate, constant)
+        return stochastic.mistakes(rows, push, visits, w, bias, rate, constant)
 
     def shuffled(self, visits, seed):
         return np.uint64(stochastic.shuffled(visits, seed))

@@ -11,38 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._numba._jit import jit
-
-
-@jit
-def csr_dot(rows, w, i):
-    """x_i . w."""
-    total = 0.0
-    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-        total += w[np.uint32(rows.indices[k])] * rows.data[k]
-    return total
-
-
-@jit
-def csr_axpy(rows, w, i, step):
-    """w += step x_i."""
-    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-        w[np.uint32(rows.indices[k])] += step * rows.data[k]
-
-
-@jit
-def dense_dot(X, w, i):
-    """x_i . w."""
-    total = 0.0
-    for j in range(X.shape[1]):
-        total += w[j] * X[i, j]
-    return total
-
-
-@jit
-def dense_axpy(X, w, i, step):
-    """w += step x_i."""
-    for j in range(X.shape[1]):
-        w[j] += step * X[i, j]
+from maxmargin.backends._numba.rows import axpy, dot
 
 
 @jit
@@ -79,14 +48,14 @@ def moved(g, b, q, low, high, eps):
 
 
 @jit
-def csr_epoch(rows, w, beta, form, q, active, count, sums, old, seed):
+def epoch(rows, w, beta, form, q, active, count, sums, old, seed):
     """(rows still active, worst upward slope, worst downward slope, next seed); ``sums`` = (shift, rate, sum beta)."""
     seed = shuffle(active, count, seed)
     k, lowest, highest = 0, 0.0, 0.0
     while k < count:
         i = active[k]
         b = beta[i]
-        g = csr_dot(rows, w, i) + sums[0] + sums[1] * sums[2] - form.linear[i] + form.ridge[i] * b
+        g = dot(rows, w, i) + sums[0] + sums[1] * sums[2] - form.linear[i] + form.ridge[i] * b
         up, down = slopes(g, b, form.lower[i], form.upper[i], form.eps)
         if up > old[1] and down < old[0]:  # it would have to change by more than any row did
             count -= 1
@@ -95,30 +64,7 @@ def csr_epoch(rows, w, beta, form, q, active, count, sums, old, seed):
         lowest, highest = min(lowest, up), max(highest, down)
         if (up < 0 or down > 0) and q[i] > 0:
             beta[i] = moved(g, b, q[i], form.lower[i], form.upper[i], form.eps)
-            csr_axpy(rows, w, i, beta[i] - b)
-            sums[2] += beta[i] - b
-        k += 1
-    return count, lowest, highest, seed
-
-
-@jit
-def dense_epoch(X, w, beta, form, q, active, count, sums, old, seed):
-    """:func:`csr_epoch` on dense rows."""
-    seed = shuffle(active, count, seed)
-    k, lowest, highest = 0, 0.0, 0.0
-    while k < count:
-        i = active[k]
-        b = beta[i]
-        g = dense_dot(X, w, i) + sums[0] + sums[1] * sums[2] - form.linear[i] + form.ridge[i] * b
-        up, down = slopes(g, b, form.lower[i], form.upper[i], form.eps)
-        if up > old[1] and down < old[0]:
-            count -= 1
-            active[k], active[count] = active[count], active[k]
-            continue
-        lowest, highest = min(lowest, up), max(highest, down)
-        if (up < 0 or down > 0) and q[i] > 0:
-            beta[i] = moved(g, b, q[i], form.lower[i], form.upper[i], form.eps)
-            dense_axpy(X, w, i, beta[i] - b)
+            axpy(rows, w, i, beta[i] - b)
             sums[2] += beta[i] - b
         k += 1
     return count, lowest, highest, seed

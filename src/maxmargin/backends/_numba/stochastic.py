@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._numba._jit import jit
-from maxmargin.backends._numba.dual_coordinate import csr_axpy, csr_dot, dense_axpy, dense_dot, shuffle
+from maxmargin.backends._numba.dual_coordinate import shuffle
+from maxmargin.backends._numba.rows import axpy, dot, square
 
 #: Where a run keeps what it knows: steps so far, s, p, sum of the a_t, b, sum of a_t b_t, ||v||^2.
 STEPS, SCALE, SHARE, TOTAL, BIAS, BIAS_SUM, SQUARE = range(7)
@@ -46,12 +47,12 @@ def square_of(v):
 
 
 @jit
-def csr_steps(rows, push, visits, batch, v, u, dual, state, lam, eta, radius, bias, averaged):
+def steps(rows, push, visits, batch, v, u, dual, state, lam, eta, radius, bias, averaged):
     """Steps over every line of ``visits`` (a pass each), ``batch`` rows at a time. Returns the number of violations.
 
     The rate is ``eta`` or, if that is 0, 1 / (lam t). ``dual`` may have no lines; a radius of 0 is no projection.
     """
-    t, s, p, b, square = state[STEPS], state[SCALE], state[SHARE], state[BIAS], square_of(v)
+    t, s, p, b, norm = state[STEPS], state[SCALE], state[SHARE], state[BIAS], square_of(v)
     total, b_sum = state[TOTAL], state[BIAS_SUM]
     found, count = np.empty(batch, dtype=np.int64), 0
     for line in range(visits.shape[0]):
@@ -59,7 +60,7 @@ def csr_steps(rows, push, visits, batch, v, u, dual, state, lam, eta, radius, bi
             size, active = min(batch, visits.shape[1] - first), 0
             for k in range(first, first + size):  # phase 1: who violates the margin at the iterate as it is
                 i = visits[line, k]
-                f = s * csr_dot(rows, v, i) + b
+                f = s * dot(rows, v, i) + b
                 if (f if push[i] > 0 else -f) < 1.0:
                     found[active] = i
                     active += 1
@@ -68,121 +69,42 @@ def csr_steps(rows, push, visits, batch, v, u, dual, state, lam, eta, radius, bi
             s *= 1.0 - rate * lam  # phase 2: shrink w
             if abs(s) < SMALL_SCALE:
                 unscale(v, u, dual, s, p)
-                square, s, p = square * s * s, 1.0, 0.0
+                norm, s, p = norm * s * s, 1.0, 0.0
             for k in range(active):  # phase 3: add eta/|B| push_i x_i
                 i = found[k]
                 c = rate * push[i] / (size * s)
                 if radius > 0:
-                    square += 2.0 * c * csr_dot(rows, v, i) + c * c * csr_square(rows, i)
-                csr_axpy(rows, v, i, c)
+                    norm += 2.0 * c * dot(rows, v, i) + c * c * square(rows, i)
+                axpy(rows, v, i, c)
                 if len(dual):
                     dual[i, 0] += c
                 if averaged:
-                    csr_axpy(rows, u, i, -p * c)
+                    axpy(rows, u, i, -p * c)
                     if len(dual):
                         dual[i, 1] -= p * c
                 if bias:
                     b += rate * push[i] / size
             count += active
-            if radius > 0 and s * s * square > radius * radius:  # phase 4: back into the ball
-                s *= radius / (abs(s) * np.sqrt(square))
+            if radius > 0 and s * s * norm > radius * radius:  # phase 4: back into the ball
+                s *= radius / (abs(s) * np.sqrt(norm))
             if averaged:
                 p += t * s
                 total += t
                 b_sum += t * b
     state[TOTAL], state[BIAS_SUM] = total, b_sum
-    state[STEPS], state[SCALE], state[SHARE], state[BIAS], state[SQUARE] = t, s, p, b, square
+    state[STEPS], state[SCALE], state[SHARE], state[BIAS], state[SQUARE] = t, s, p, b, norm
     return count
 
 
 @jit
-def csr_square(rows, i):
-    """||x_i||^2."""
-    total = 0.0
-    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-        total += np.float64(rows.data[k]) * rows.data[k]
-    return total
-
-
-@jit
-def dense_steps(X, push, visits, batch, v, u, dual, state, lam, eta, radius, bias, averaged):
-    """:func:`csr_steps` on dense rows."""
-    t, s, p, b, square = state[STEPS], state[SCALE], state[SHARE], state[BIAS], square_of(v)
-    total, b_sum = state[TOTAL], state[BIAS_SUM]
-    found, count = np.empty(batch, dtype=np.int64), 0
-    for line in range(visits.shape[0]):
-        for first in range(0, visits.shape[1], batch):
-            size, active = min(batch, visits.shape[1] - first), 0
-            for k in range(first, first + size):
-                i = visits[line, k]
-                f = s * dense_dot(X, v, i) + b
-                if (f if push[i] > 0 else -f) < 1.0:
-                    found[active] = i
-                    active += 1
-            t += 1.0
-            rate = eta if eta > 0 else 1.0 / (lam * t)
-            s *= 1.0 - rate * lam
-            if abs(s) < SMALL_SCALE:
-                unscale(v, u, dual, s, p)
-                square, s, p = square * s * s, 1.0, 0.0
-            for k in range(active):
-                i = found[k]
-                c = rate * push[i] / (size * s)
-                if radius > 0:
-                    square += 2.0 * c * dense_dot(X, v, i) + c * c * dense_square(X, i)
-                dense_axpy(X, v, i, c)
-                if len(dual):
-                    dual[i, 0] += c
-                if averaged:
-                    dense_axpy(X, u, i, -p * c)
-                    if len(dual):
-                        dual[i, 1] -= p * c
-                if bias:
-                    b += rate * push[i] / size
-            count += active
-            if radius > 0 and s * s * square > radius * radius:
-                s *= radius / (abs(s) * np.sqrt(square))
-            if averaged:
-                p += t * s
-                total += t
-                b_sum += t * b
-    state[TOTAL], state[BIAS_SUM] = total, b_sum
-    state[STEPS], state[SCALE], state[SHARE], state[BIAS], state[SQUARE] = t, s, p, b, square
-    return count
-
-
-@jit
-def dense_square(X, i):
-    """||x_i||^2."""
-    total = 0.0
-    for j in range(X.shape[1]):
-        total += np.float64(X[i, j]) * X[i, j]
-    return total
-
-
-@jit
-def csr_mistakes(rows, push, visits, w, state, rate, bias):
+def mistakes(rows, push, visits, w, state, rate, bias):
     """Perceptron: where t f <= 0, w += rate push x and b += rate push bias; the number of mistakes."""
     count = 0
     for k in range(len(visits)):
         i = visits[k]
-        f = csr_dot(rows, w, i) + state[0]
+        f = dot(rows, w, i) + state[0]
         if (f if push[i] > 0 else -f) <= 0.0:
-            csr_axpy(rows, w, i, rate * push[i])
-            state[0] += rate * push[i] * bias
-            count += 1
-    return count
-
-
-@jit
-def dense_mistakes(X, push, visits, w, state, rate, bias):
-    """:func:`csr_mistakes` on dense rows."""
-    count = 0
-    for k in range(len(visits)):
-        i = visits[k]
-        f = dense_dot(X, w, i) + state[0]
-        if (f if push[i] > 0 else -f) <= 0.0:
-            dense_axpy(X, w, i, rate * push[i])
+            axpy(rows, w, i, rate * push[i])
             state[0] += rate * push[i] * bias
             count += 1
     return count
