@@ -64,7 +64,7 @@ class LinearSVC(LinearClassifierMachine):
 
     References
     ----------
-    Cortes and Vapnik 1995; Hsieh et al. 2008 (coordinate descent, eq. 9); Crammer and Singer 2001, eq. (7).
+    Cortes and Vapnik 1995; Hsieh et al. 2008 (coordinate descent); Crammer and Singer 2001.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class LinearSVR(LinearRegressorMachine):
 
     References
     ----------
-    Ho and Lin 2012, eq. (1)-(4).
+    Ho and Lin 2012.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def labels_of(data: Training, class_weight: Any) -> Labels:
     """Classes of the rows that count, and the weight that each row has in its class."""
     y = data.y[data.kept]
     classes = np.unique(y)
-    label = np.searchsorted(classes, y)  # twice as fast as to have np.unique return it
+    label = np.searchsorted(classes, y)  # faster than to have np.unique return it
     if len(classes) < 2:
         only = "with positive weights " if len(data.kept) < data.n else ""
         raise ValueError(

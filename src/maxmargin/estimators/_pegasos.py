@@ -51,7 +51,7 @@ class PegasosSVC(StochasticMachine):
         is not reached. None: make all passes.
     average : bool, default=True
         Deliver the average of the iterates of the last tenth of the passes (at least one pass), weighted by t, instead
-        of the last iterate; at the same number of steps it is closer to the optimum by an order of magnitude.
+        of the last iterate, which jumps about the optimum.
     fit_intercept : bool, default=False
         Whether there is an unpenalised intercept, moved by the same steps; the algorithm as published has none.
     {shared}
@@ -62,8 +62,8 @@ class PegasosSVC(StochasticMachine):
 
     References
     ----------
-    Shalev-Shwartz, Singer, Srebro and Cotter 2011, fig. 1 and 2 and eq. (6) for the projection; Lacoste-Julien, Schmidt
-    and Bach 2012, eq. (6) for averages weighted by t.
+    Shalev-Shwartz, Singer, Srebro and Cotter 2011, fig. 1 and 2; Lacoste-Julien, Schmidt and Bach 2012 for averages
+    weighted by t.
 
     Examples
     --------

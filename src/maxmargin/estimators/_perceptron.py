@@ -93,7 +93,7 @@ class Perceptron(LinearClassifierMachine):
 
     References
     ----------
-    Rosenblatt 1958; Novikoff 1962, theorem 1 (the bound).
+    Rosenblatt 1958; Novikoff 1962 (the bound).
 
     Examples
     --------

@@ -69,7 +69,7 @@ class SGDSVC(StochasticMachine):
 
     References
     ----------
-    Bottou 2010, eq. (4) and table 1; Forsyth 2019, section 2.1 (seasons, the schedule).
+    Bottou 2010; Forsyth 2019 (seasons, the schedule).
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 Row i moves to the minimum of 1/2 Q_i d^2 + g_i d + eps |beta_i + d| within its bounds, where
 g_i = x_i.w + b - linear_i + ridge_i beta_i and Q_i = ||x_i||^2 + ridge_i (+ rate, with an intercept): Hsieh et al.
-2008, eq. (9). Rows at a bound whose slope keeps them there by more than any row of the last epoch was off are left out
-("shrunk", ibid. section 3.2). With an intercept b = shift + rate sum(beta): the method of multipliers on sum(beta) = 0.
+2008. Rows at a bound whose slope keeps them there by more than any row of the last epoch was off are left out
+("shrunk", ibid.). With an intercept b = shift + rate sum(beta): the method of multipliers on sum(beta) = 0.
 """
 
 from __future__ import annotations
