@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
 from maxmargin.problems import (
+    ALL_CLASSES,
+    AllClassesProblem,
     HardMarginProblem,
     NuSVCProblem,
     NuSVRProblem,
@@ -34,10 +36,47 @@ class Delivered(NamedTuple):
     distance: float = 0.0  # 1/2 ||w - w(dual_coef)||^2, where the model's w is another one
 
 
+class _Training(NamedTuple):
+    """The model's machine and kernel, its training data as checked, and C."""
+
+    machine: str
+    kernel: Kernel
+    X: RowData
+    weight: FloatArray
+    kept: IntArray
+    C: Any
+
+
 def delivered_tasks(
     model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None
 ) -> tuple[Kernel, RowData, list[Delivered]]:
     """(kernel, X as checked, tasks) of a fitted model and its training data."""
+    given = _training(model, X, y, sample_weight, C)
+    if given.machine in ("SVC", "NuSVC"):
+        return given.kernel, given.X, _classifier_tasks(model, given, y)
+    kept = given.kept
+    coef = np.zeros(len(given.weight))
+    coef[_support(model, kept)] = _dense(model.dual_coef_).ravel()
+    problem = _single(model, given.machine, given.kernel, given.X, y, given.weight[kept], kept, given.C)
+    return given.kernel, given.X, [Delivered(kept, problem, coef[kept], float(model.intercept_[0]))]
+
+
+def delivered_all_classes(
+    model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None
+) -> tuple[Kernel, RowData, IntArray, AllClassesProblem, FloatArray, FloatArray]:
+    """(kernel, X, rows, problem, alpha, intercepts) of a kernel machine for all classes."""
+    given = _training(model, X, y, sample_weight, C)
+    label, coef, weight = _labels_and_coef(model, given, y)
+    kept, k = given.kept, len(model.classes_)
+    problem = ALL_CLASSES[model.multiclass_](label[kept], given.C * weight[kept], k, model.fit_intercept)
+    alpha, b = coef[:, kept], np.asarray(model.intercept_, dtype=np.float64)
+    if k == 2:  # the model keeps the difference of its two classes, which are opposite
+        alpha, b = np.vstack([-alpha, alpha]) / 2, np.concatenate([-b, b]) / 2
+    return given.kernel, given.X, kept, problem, np.ascontiguousarray(alpha.T), b
+
+
+def _training(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None) -> _Training:
+    """The training data, checked against the model."""
     machine = next((c.__name__ for c in type(model).__mro__ if c.__name__ in MACHINES), None)
     if machine is None:
         raise TypeError(f"certify knows the machines {', '.join(MACHINES)}, got {type(model).__name__}")
@@ -54,13 +93,7 @@ def delivered_tasks(
             raise ValueError(f"X has {n} rows but {name} has {len(values)}; certify needs the training data")
     if y is None and machine not in ("OneClassSVM", "SVDD"):
         raise ValueError(f"certify needs the targets y that {machine} was fitted on")
-    cost = getattr(model, "C", C) if C is None else C
-    if machine in ("SVC", "NuSVC"):
-        return kernel, X, _pairs(model, machine, kernel, X, y, weight, kept, cost)
-    coef = np.zeros(n)
-    coef[_support(model, kept)] = _dense(model.dual_coef_).ravel()
-    problem = _single(model, machine, kernel, X, y, weight[kept], kept, cost)
-    return kernel, X, [Delivered(kept, problem, coef[kept], float(model.intercept_[0]))]
+    return _Training(machine, kernel, X, weight, kept, getattr(model, "C", C) if C is None else C)
 
 
 def _single(model: Any, machine: str, kernel: Kernel, X: RowData, y: Any, weight: FloatArray, kept: IntArray, C: Any):
@@ -75,40 +108,63 @@ def _single(model: Any, machine: str, kernel: Kernel, X: RowData, y: Any, weight
     return NuSVRProblem(target, C * weight, fit_intercept=bias, nu=float(model.nu))
 
 
-def _pairs(
-    model: Any, machine: str, kernel: Kernel, X: RowData, y: Any, weight: FloatArray, kept: IntArray, C: Any
-) -> list[Delivered]:
-    """The all-vs-all pairs in LIBSVM's layout of ``dual_coef_``: class a's rows hold pair (a, b) in line b - 1."""
+def _labels_and_coef(model: Any, given: _Training, y: Any) -> tuple[IntArray, FloatArray, FloatArray]:
+    """(classes as numbers, coefficients (lines, n), weights with the classes' factors) of a classifier."""
     classes = model.classes_
     label = np.searchsorted(classes, column_or_1d(y)).clip(max=len(classes) - 1)  # rows of weight 0 may have others
-    coef = np.zeros((max(1, len(classes) - 1), len(label)))
-    coef[:, _support(model, kept)] = _dense(model.dual_coef_)
-    costs = getattr(model, "C_", None)  # our NuSVC with class weights is an SVC with a C of its own per pair
-    if machine == "SVC" or costs is not None:  # LIBSVM's nu-SVC does not look at class weights
+    coef = np.zeros((model.dual_coef_.shape[0], len(label)))
+    coef[:, _support(model, given.kept)] = _dense(model.dual_coef_)
+    weight = given.weight
+    if given.machine == "SVC" or hasattr(model, "C_"):  # LIBSVM's nu-SVC does not look at class weights
         weight = weight * np.asarray(model.class_weight_)[label]
-    bias = getattr(model, "fit_intercept", True)
-    diagonal = kernel.diag(X)
+    return label, coef, weight
+
+
+def _classifier_tasks(model: Any, given: _Training, y: Any) -> list[Delivered]:
+    label, coef, weight = _labels_and_coef(model, given, y)
+    costs = getattr(model, "C_", None)  # our NuSVC with class weights is an SVC with a C of its own per task
+    bias, diagonal = getattr(model, "fit_intercept", True), given.kernel.diag(given.X)
+    words = _words(model)
+    binary = _pairs(len(model.classes_), label, coef, given.kept) if words is None else _bits(words, label, coef, given)
     tasks: list[Delivered] = []
-    for a in range(len(classes)):
-        for b in range(a + 1, len(classes)):
+    for rows, sign, task_coef in binary:
+        problem: Problem
+        if costs is not None:
+            problem = SVCProblem(sign, costs[len(tasks)] * weight[rows], bias)
+        elif given.machine == "NuSVC":
+            problem = NuSVCProblem(sign, weight[rows], float(model.nu), bias, float(diagonal[rows].max()))
+        elif np.isinf(given.C):
+            problem = HardMarginProblem(sign, float(diagonal[rows].max()), bias)
+        else:
+            problem = SVCProblem(sign, given.C * weight[rows], bias)
+        tasks.append(Delivered(rows, problem, task_coef, float(model.intercept_[len(tasks)])))
+    return tasks
+
+
+def _words(model: Any) -> FloatArray | None:
+    """The code words of the model's scheme, (classes, tasks), one-vs-all's being one-hot; None for all pairs."""
+    k, scheme = len(model.classes_), getattr(model, "multiclass_", "ovo")
+    if scheme == "ovo" or k == 2:
+        return None
+    return 2.0 * np.eye(k) - 1.0 if scheme == "ovr" else model.code_words_
+
+
+def _bits(words: FloatArray, label: IntArray, coef: FloatArray, given: _Training):
+    """(rows, signs, coefficients) of a task per bit, with all rows; line k of the coefficients is task k's."""
+    return [(given.kept, bit[label[given.kept]], line[given.kept]) for bit, line in zip(words.T, coef, strict=True)]
+
+
+def _pairs(k: int, label: IntArray, coef: FloatArray, kept: IntArray):
+    """The same of all pairs, in LIBSVM's layout of ``dual_coef_``: class a's rows hold pair (a, b) in line b - 1."""
+    for a in range(k):
+        for b in range(a + 1, k):
             rows = kept[(label[kept] == a) | (label[kept] == b)]
             first = label[rows] == a
             sign = np.where(first, 1.0, -1.0)
-            if len(classes) == 2:
-                sign, pair_coef = -sign, coef[0, rows]
+            if k == 2:
+                yield rows, -sign, coef[0, rows]
             else:
-                pair_coef = np.where(first, coef[b - 1, rows], coef[a, rows])
-            problem: Problem
-            if costs is not None:
-                problem = SVCProblem(sign, costs[len(tasks)] * weight[rows], bias)
-            elif machine == "NuSVC":
-                problem = NuSVCProblem(sign, weight[rows], float(model.nu), bias, float(diagonal[rows].max()))
-            elif np.isinf(C):
-                problem = HardMarginProblem(sign, float(diagonal[rows].max()), bias)
-            else:
-                problem = SVCProblem(sign, C * weight[rows], bias)
-            tasks.append(Delivered(rows, problem, pair_coef, float(model.intercept_[len(tasks)])))
-    return tasks
+                yield rows, sign, np.where(first, coef[b - 1, rows], coef[a, rows])
 
 
 def _kernel_of(model: Any, X: RowData) -> Kernel:

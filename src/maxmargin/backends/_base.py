@@ -194,11 +194,15 @@ class Backend(ABC):
         """An epoch of dual coordinate descent, in place: (active rows, worst upward and downward slope, next seed)."""
         raise NotImplementedError(f"the {self.name} back end has no dual coordinate descent; use solver='newton'")
 
-    def crammer_singer_epoch(
-        self, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed
+    def all_classes_epoch(
+        self, simplex, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed
     ) -> tuple[float, int]:
-        """An epoch of Crammer and Singer's machine, in place: (largest violation, next seed)."""
-        raise NotImplementedError(f"the {self.name} back end has no Crammer-Singer machine; use the compiled one")
+        """An epoch of a linear machine for all classes, in place: (largest violation, next seed)."""
+        raise NotImplementedError(f"the {self.name} back end has no machine for all classes; use the compiled one")
+
+    def all_classes_block(self, simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs) -> tuple[float, int]:
+        """Epochs on a block of a kernel machine for all classes, in place: (violation left, row updates)."""
+        raise NotImplementedError(f"the {self.name} back end has no machine for all classes; use the compiled one")
 
     # -- where data live --------------------------------------------------------------------------------------
 

@@ -188,10 +188,10 @@ class KernelGram:
         return self.backend.streams(self.program) and self.rows.features <= RECOMPUTED_FEATURES
 
     def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
-        """K[lines] @ beta afresh in float64 (all lines by default)."""
-        support = np.flatnonzero(beta)
+        """K[lines] @ beta afresh in float64 (all lines by default), beta being (n,) or (n, k)."""
+        support = np.flatnonzero(beta if beta.ndim == 1 else beta.any(axis=1))
         lines = np.arange(self.n) if lines is None else lines
-        result = np.zeros(len(lines))
+        result = np.zeros((len(lines), *beta.shape[1:]))
         self.entries += len(lines) * len(support)
         height = max(256, int(FLOAT64_VALUES / max(1.0, self.rows.features)))
         for start in range(0, len(support), height):  # float32 input is never copied to float64 whole

@@ -1,5 +1,21 @@
-"""From scores to probabilities: Platt's sigmoid per pair of classes, pairs coupled to one distribution."""
+"""From held-out scores to probabilities and to prediction sets."""
 
-from maxmargin.calibration._sigmoid import couple_pairs, fit_sigmoid, sigmoid, stratified_folds
+from maxmargin.calibration._calibrator import KINDS, Calibrator, fit_calibrator
+from maxmargin.calibration._conformal import Conformal, fit_conformal
+from maxmargin.calibration._isotonic import Isotonic, fit_isotonic
+from maxmargin.calibration._sigmoid import Sigmoid, fit_sigmoid
+from maxmargin.calibration._venn_abers import VennAbers, fit_venn_abers
 
-__all__ = ["couple_pairs", "fit_sigmoid", "sigmoid", "stratified_folds"]
+__all__ = [
+    "KINDS",
+    "Calibrator",
+    "Conformal",
+    "Isotonic",
+    "Sigmoid",
+    "VennAbers",
+    "fit_calibrator",
+    "fit_conformal",
+    "fit_isotonic",
+    "fit_sigmoid",
+    "fit_venn_abers",
+]

@@ -1,55 +1,65 @@
-"""Platt's sigmoid and the coupling of pairwise probabilities."""
+"""Platt's sigmoid: P(positive | score) = 1 / (1 + exp(A score + B)).
+
+Papers: Platt 1999 (the targets that are never 0 or 1); Lin, Lin and Weng 2007 (Newton's method for it).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
-from sklearn.calibration import _sigmoid_calibration
-from sklearn.model_selection import StratifiedKFold
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._types import FloatArray
 
-FOLDS = 5
-
-
-def fit_sigmoid(scores: FloatArray, sign: FloatArray, weight: FloatArray | None = None) -> tuple[float, float]:
-    """(A, B) of P(positive | score) = 1 / (1 + exp(A score + B)) (Platt 1999), by scikit-learn's fit."""
-    a, b = _sigmoid_calibration(scores, sign, sample_weight=weight)
-    return float(a), float(b)
+#: Probabilities stay this far from 0 and 1, as in LIBSVM.
+LEAST = 1e-7
+#: Newton steps at most, the gradient's size at which they end, and the ridge of their matrix.
+STEPS, FLAT, RIDGE = 100, 1e-9, 1e-12
 
 
-def sigmoid(scores: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-    """1 / (1 + exp(A score + B)), kept away from 0 and 1 as in LIBSVM."""
-    return np.clip(expit(-(a * scores + b)), 1e-7, 1 - 1e-7)
+@dataclass(frozen=True)
+class Sigmoid:
+    """The fitted A and B."""
+
+    a: float
+    b: float
+
+    def __call__(self, scores: FloatArray) -> FloatArray:
+        """Probability of the positive side."""
+        return np.clip(expit(-(self.a * scores + self.b)), LEAST, 1 - LEAST)
 
 
-def couple_pairs(r: FloatArray, pairs: list[tuple[int, int]], n_classes: int) -> FloatArray:
-    """(n, classes) probabilities from (n, pairs) ones: min sum_{a<b} (r_ba p_a - r_ab p_b)^2, sum p = 1.
+def fit_sigmoid(scores: FloatArray, sign: FloatArray, weight: FloatArray) -> Sigmoid:
+    """Minimise the log loss against targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2), N being sums of weights."""
+    positive, negative = float(weight[sign > 0].sum()), float(weight[sign < 0].sum())
+    target = np.where(sign > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    size = float(np.abs(scores).max(initial=0.0)) or 1.0
+    s = scores / size  # so that both unknowns are of one size
+    a, b = 0.0, float(np.log((negative + 1) / (positive + 1)))
+    value = _loss(a * s + b, target, weight)
+    for _ in range(STEPS):
+        p = expit(-(a * s + b))
+        by_b = weight * (target - p)
+        gradient = np.array([by_b @ s, by_b.sum()])
+        if np.abs(gradient).max() <= FLAT * weight.sum():
+            break
+        curved = weight * p * (1 - p)
+        cross = curved @ s
+        matrix = np.array([[curved @ (s * s) + RIDGE, cross], [cross, curved.sum() + RIDGE]])
+        da, db = -np.linalg.solve(matrix, gradient)
+        slope, step = float(gradient @ [da, db]), 1.0
+        while step > 1e-10:
+            tried = _loss((a + step * da) * s + b + step * db, target, weight)
+            if tried < value + 1e-4 * step * slope:
+                break
+            step /= 2
+        else:
+            break
+        a, b, value = a + step * da, b + step * db, tried
+    return Sigmoid(a / size, b)
 
-    Wu, Lin and Weng 2004, second method, eq. (18)-(21): one small linear system per row.
-    """
-    n = len(r)
-    Q = np.zeros((n, n_classes + 1, n_classes + 1))
-    for number, (a, b) in enumerate(pairs):
-        r_ab = r[:, number]
-        r_ba = 1.0 - r_ab
-        Q[:, a, a] += r_ba**2
-        Q[:, b, b] += r_ab**2
-        Q[:, a, b] -= r_ab * r_ba
-        Q[:, b, a] -= r_ab * r_ba
-    Q[:, :n_classes, n_classes] = Q[:, n_classes, :n_classes] = 1.0
-    right = np.zeros((n, n_classes + 1, 1))
-    right[:, n_classes] = 1.0
-    p = np.maximum(np.linalg.solve(Q, right)[:, :n_classes, 0], 0.0)
-    return p / p.sum(axis=1, keepdims=True)
 
-
-def stratified_folds(sign: FloatArray, random_state: Any) -> list[tuple[IntArray, IntArray]]:
-    """(training rows, held-out rows) with both classes in every training part; empty if a class has one row."""
-    smallest = int(min(np.count_nonzero(sign > 0), np.count_nonzero(sign < 0)))
-    if smallest < 2:
-        return []
-    splitter = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=random_state)
-    return list(splitter.split(sign, sign))
+def _loss(z: FloatArray, target: FloatArray, weight: FloatArray) -> float:
+    """sum of weight (target z + log(1 + exp(-z))), z = A s + B: minus the log-likelihood."""
+    return float(weight @ (target * z + np.logaddexp(0.0, -z)))

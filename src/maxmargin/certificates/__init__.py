@@ -5,20 +5,21 @@ objectives), and imports neither solvers nor back ends. For a feasible dual poin
 distance to the optimum; it is computed as a sum of non-negative Fenchel-Young terms, one per row.
 """
 
-from maxmargin.certificates._certificate import Certificate, worst
+from maxmargin.certificates._all_classes import judge_all_classes
+from maxmargin.certificates._certificate import Certificate, Definiteness, worst
 from maxmargin.certificates._certify import certify, certify_tasks
 from maxmargin.certificates._kernel import (
-    Definiteness,
     bounded_scores,
     definiteness,
     judge,
     judge_all,
     must_recompute,
     recomputed_scores,
+    scores_at,
     scores_of,
     union,
 )
-from maxmargin.certificates._linear import LinearDelivered, judge_crammer_singer, judge_linear
+from maxmargin.certificates._linear import LinearDelivered, judge_linear, judge_linear_all_classes
 from maxmargin.certificates._linear_models import Scaling
 
 __all__ = [
@@ -32,10 +33,12 @@ __all__ = [
     "definiteness",
     "judge",
     "judge_all",
-    "judge_crammer_singer",
+    "judge_all_classes",
     "judge_linear",
+    "judge_linear_all_classes",
     "must_recompute",
     "recomputed_scores",
+    "scores_at",
     "scores_of",
     "union",
     "worst",

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Definiteness(NamedTuple):
+    """Whether a kernel matrix is positive semi-definite, and if that is not known or not so, why."""
+
+    psd: bool
+    reason: str = ""
 
 
 @dataclass(frozen=True)

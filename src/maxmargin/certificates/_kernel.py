@@ -8,16 +8,25 @@ distance to the optimum; it is computed as a sum of non-negative Fenchel-Young t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._foreign import Delivered, delivered_tasks
+from maxmargin._foreign import Delivered, delivered_all_classes, delivered_tasks
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin.certificates._certificate import Certificate
+from maxmargin.certificates._all_classes import judge_all_classes
+from maxmargin.certificates._certificate import Certificate, Definiteness
 from maxmargin.kernels import Kernel, Precomputed, check_mercer
-from maxmargin.problems import FEASIBILITY_TOL, HardMarginProblem, Problem, SVCProblem, relative
+from maxmargin.problems import (
+    ALL_CLASSES,
+    FEASIBILITY_TOL,
+    AllClassesProblem,
+    HardMarginProblem,
+    Problem,
+    SVCProblem,
+    relative,
+)
 
 #: Kernels not known to be PSD are checked by an eigendecomposition up to this many rows.
 PSD_CHECK_ROWS = 1000
@@ -36,21 +45,25 @@ SAMPLE, SAMPLE_LEAST, SAFETY = 128, 16, 3.0
 DECISIVE_VALUES = 2**23
 
 
-class Definiteness(NamedTuple):
-    """Whether a kernel matrix is positive semi-definite, and if that is not known or not so, why."""
-
-    psd: bool
-    reason: str = ""
-
-
 def certify_kernel_tasks(
     model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None
 ) -> list[Certificate]:
     """One certificate per binary task (pair of classes), in the order of ``intercept_``."""
+    if getattr(model, "multiclass_", "") in ALL_CLASSES:
+        return [_certified_all_classes(*delivered_all_classes(model, X, y, sample_weight, C))]
     kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, C)
     definite = definiteness(kernel, X, union([task.rows for task in tasks]))
     scores = recomputed_scores(kernel, X, tasks)
     return [judge(repaired(kernel, X, task, f), f, definite) for task, f in zip(tasks, scores, strict=True)]
+
+
+def _certified_all_classes(
+    kernel: Kernel, X: RowData, rows: IntArray, problem: AllClassesProblem, alpha: FloatArray, intercept: FloatArray
+) -> Certificate:
+    used = np.flatnonzero(alpha.any(axis=1))
+    f = scores_at(kernel, X, rows, rows[used], alpha[used])
+    square = float(np.vdot(alpha, f))
+    return judge_all_classes(problem, square, f + intercept, alpha, intercept, definiteness(kernel, X, rows))
 
 
 def repaired(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Delivered:

@@ -7,18 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray, RowData
+from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate
 from maxmargin.certificates._linear_models import (
     Scaling,
-    crammer_singer_task,
-    is_crammer_singer,
+    all_classes_task,
+    is_all_classes,
     linear_tasks,
     training_rows,
 )
 from maxmargin.losses import Quadratic
 from maxmargin.penalties import Penalty
-from maxmargin.problems import FEASIBILITY_TOL, CrammerSingerProblem, LinearProblem, relative
+from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem, relative
 
 #: Values of X that are converted to float64 at a time.
 BLOCK_VALUES = 2**17
@@ -33,23 +34,27 @@ class LinearDelivered(NamedTuple):
     w: FloatArray  # (d,)
     intercept: float
     beta: FloatArray | None  # (n,) dual point, or None if the model has none
+    rows: IntArray | None = None  # the task's rows; None for all
 
 
 def certify_linear_tasks(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None) -> list[Certificate]:
     """One certificate per task of a fitted linear model."""
     rows = training_rows(model, X, y, sample_weight)
-    if is_crammer_singer(model):
-        return [judge_crammer_singer(rows.X, *crammer_singer_task(model, rows, C), rows.scaling)]
+    if is_all_classes(model):
+        return [judge_linear_all_classes(rows.X, *all_classes_task(model, rows, C), rows.scaling)]
     return judge_linear(rows.X, [LinearDelivered(*task) for task in linear_tasks(model, rows, C)], rows.scaling)
 
 
 def judge_linear(X: RowData, tasks: Sequence[LinearDelivered], scaling: Scaling | None = None) -> list[Certificate]:
-    """Certificates of tasks on the same rows ``X``; X is read twice, however many there are.
+    """Certificates of tasks on rows of ``X``; X is read twice, however many tasks there are on all of its rows.
 
     Where a task brings no dual point one is made from the slopes of the losses, which is sharp for smooth losses and
     pessimistic at kinks.
     """
     scaling = scaling or Scaling.none(X.shape[1])
+    if any(task.rows is not None for task in tasks):
+        own = [(X if task.rows is None else X[task.rows], task._replace(rows=None)) for task in tasks]
+        return [judge_linear(rows, [task], scaling)[0] for rows, task in own]
     f = _scores(X, scaling, np.column_stack([task.w for task in tasks]))
     f += np.array([task.intercept for task in tasks])
     beta = np.column_stack([_dual_point(task, f[:, k]) for k, task in enumerate(tasks)])
@@ -154,32 +159,17 @@ def _largest(X: RowData, scaling: Scaling) -> FloatArray:
     return np.full(X.shape[1], float(largest))
 
 
-def judge_crammer_singer(
+def judge_linear_all_classes(
     X: RowData,
-    problem: CrammerSingerProblem,
+    problem: AllClassesProblem,
     W: FloatArray,
     intercept: FloatArray,
     alpha: FloatArray,
     scaling: Scaling | None = None,
 ) -> Certificate:
-    """Certificate of Crammer and Singer's machine; intercepts are proven optimal among those of ten times the size."""
+    """Certificate of a linear machine for all classes, from its weights (classes, d) and dual variables."""
     scaling = scaling or Scaling.none(X.shape[1])
     f = _scores(X, scaling, W.T) + intercept
     v = _combined(X, scaling, alpha).T
-    primal = problem.primal(W, f)
-    gap = problem.gap(f, alpha, intercept) + 0.5 * float(np.square(W - v).sum())
-    g, rows = problem.margins(f), np.arange(len(f))
-    p = -alpha.copy()
-    p[rows, problem.label] += problem.C
-    used = np.where(p > SNAP * problem.C[:, None], g, np.inf).min(axis=1)
-    feasible = problem.infeasibility(alpha) <= FEASIBILITY_TOL
-    return Certificate(
-        primal=primal,
-        dual=primal - gap,
-        gap=gap,
-        relative_gap=relative(gap, primal, primal - gap),
-        kkt=float(np.max(g.max(axis=1) - used, initial=0.0)),
-        feasible=feasible,
-        holds=bool(feasible and np.isfinite(gap)),
-        reason="" if feasible else "the dual point is not feasible",
-    )
+    distance = 0.5 * float(np.square(W - v).sum())
+    return judge_all_classes(problem, float(np.vdot(W, W)), f, alpha, intercept, distance=distance)

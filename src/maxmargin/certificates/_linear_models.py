@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, resolve_loss
 from maxmargin.penalties import resolve_penalty
-from maxmargin.problems import CrammerSingerProblem, LinearProblem
+from maxmargin.problems import ALL_CLASSES, AllClassesProblem, LinearProblem
 
 CLASSIFIERS = ("LinearSVC", "LinearClassifier", "PegasosSVC", "SGDSVC")
 REGRESSORS = ("LinearSVR", "LinearRegressor")
@@ -73,33 +74,39 @@ def training_rows(model: Any, X: RowData, y: Any, sample_weight: Any) -> Trainin
 
 def linear_tasks(
     model: Any, rows: TrainingRows, C: float | None
-) -> list[tuple[LinearProblem, FloatArray, float, FloatArray | None]]:
-    """[problem, w, intercept, beta] of every task of a model with one weight vector per task."""
+) -> list[tuple[LinearProblem, FloatArray, float, FloatArray | None, IntArray | None]]:
+    """[problem, w, intercept, beta, rows] of every task of a model with one weight vector per task."""
     machine, scaling = machine_of(model), rows.scaling
     loss, penalty = _loss_of(model, machine, C), resolve_penalty(getattr(model, "penalty", "l2"))
     coef, intercept = _weights(model)
     tasks = []
-    for k, (sign, cost) in enumerate(_targets(model, machine, rows.y, rows.weight, C)):
+    for k, (sign, cost, own) in enumerate(_targets(model, machine, rows.y, rows.weight, C)):
         problem = LinearProblem(loss, penalty, sign, cost, bool(model.fit_intercept))
         w, b = coef[k] * scaling.scale, float(intercept[k]) + float(coef[k] @ scaling.center)
-        tasks.append((problem, w, b, _dual(model, k, rows.n)[rows.kept] if hasattr(model, "dual_coef_") else None))
+        beta = _dual(model, k, rows.n)[rows.kept] if hasattr(model, "dual_coef_") else None
+        tasks.append((problem, w, b, beta if beta is None or own is None else beta[own], own))
     return tasks
 
 
-def is_crammer_singer(model: Any) -> bool:
-    """Whether many classes were solved as Crammer and Singer's one problem."""
-    return "crammer" in str(getattr(model, "multiclass_", getattr(model, "multi_class", "")))
+def is_all_classes(model: Any) -> bool:
+    """Whether many classes were solved as one problem."""
+    return _scheme_of(model) in ALL_CLASSES
 
 
-def crammer_singer_task(
+def _scheme_of(model: Any) -> str:
+    return str(getattr(model, "multiclass_", getattr(model, "multi_class", "ovr"))).replace("_", "-")
+
+
+def all_classes_task(
     model: Any, rows: TrainingRows, C: float | None
-) -> tuple[CrammerSingerProblem, FloatArray, FloatArray, FloatArray]:
-    """(problem, weights of all classes, intercepts, dual variables) of a Crammer-Singer model."""
+) -> tuple[AllClassesProblem, FloatArray, FloatArray, FloatArray]:
+    """(problem, weights of all classes, intercepts, dual variables) of a machine for all classes."""
+    scheme = _scheme_of(model)
     if not hasattr(model, "dual_coef_"):
-        raise ValueError(f"{type(model).__name__} keeps no dual variables, and Crammer-Singer's cannot be made from w")
+        raise ValueError(f"{type(model).__name__} keeps no dual variables, and those of {scheme} cannot be made from w")
     k, scaling = len(model.classes_), rows.scaling
     label = np.searchsorted(model.classes_, rows.y)
-    problem = CrammerSingerProblem(label, _cost_of(model, C) * rows.weight, k, bool(model.fit_intercept))
+    problem = ALL_CLASSES[scheme](label, _cost_of(model, C) * rows.weight, k, bool(model.fit_intercept))
     W, b = _weights(model)
     if k == 2:  # the model keeps the difference of its two classes, which are opposite
         W, b = np.vstack([-W, W]) / 2, np.concatenate([-b, b]) / 2
@@ -113,15 +120,22 @@ def _weights(model: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _targets(model: Any, machine: str | None, y: Any, weight: FloatArray, C: float | None):
-    """(targets, costs) of every task."""
+    """(targets, costs, rows or None for all) of every task."""
     cost = _cost_of(model, C)
     if machine in REGRESSORS:
-        return [(y.astype(np.float64), cost * weight)]
+        return [(y.astype(np.float64), cost * weight, None)]
     if np.isinf(cost):  # beyond the largest dual variable the hinge's optimum is the hard margin's
         cost, weight = 2.0 * float(np.abs(model.dual_coef_).max(initial=0.5)), np.ones(len(y))
-    classes = model.classes_
-    positive = classes[1:] if len(classes) == 2 else classes
-    return [(np.where(y == one, 1.0, -1.0), cost * weight) for one in positive]
+    classes, scheme = model.classes_, _scheme_of(model)
+    if len(classes) == 2:
+        return [(np.where(y == classes[1], 1.0, -1.0), cost * weight, None)]
+    if scheme == "ovo":
+        pairs = combinations(classes, 2)
+        found = [(np.flatnonzero((y == a) | (y == b)), a) for a, b in pairs]
+        return [(np.where(y[rows] == a, 1.0, -1.0), cost * weight[rows], rows) for rows, a in found]
+    words = model.code_words_ if scheme == "code" else 2.0 * np.eye(len(classes)) - 1.0
+    label = np.searchsorted(classes, y)
+    return [(bit[label], cost * weight, None) for bit in words.T]
 
 
 def _cost_of(model: Any, C: float | None) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows, resolve_gamma
 from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
 from maxmargin.certificates import worst
-from maxmargin.estimators._machine import Machine, Training, check_target, leaves_no_trace
+from maxmargin.estimators._machine import Machine, Training, check_target, leaves_no_trace, seed_of
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
 from maxmargin.kernels import Kernel, Linear, Precomputed, resolve_kernel, takes_any_rows
@@ -30,6 +30,13 @@ from maxmargin.solvers import NAMES
 
 #: Rows predicted together: memory stays bounded however many are asked for.
 PREDICT_ROWS = 4096
+
+
+class Support(NamedTuple):
+    """Training rows that a model predicts with."""
+
+    rows: IntArray
+    vectors: Any
 
 
 class KernelMachine(Machine):
@@ -101,13 +108,13 @@ class KernelMachine(Machine):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        data = self._validate(X, y, sample_weight)
+        return self._fit_data(self._validate(X, y, sample_weight))
+
+    def _fit_data(self, data: Training):
         kernel = self._resolve_kernel(data)
         reporter = FitReporter(self, data.X, data.y)
         outcomes = self._solve(data, kernel, reporter)
-        chosen = getattr(self, "random_state", None)
-        seed = int(chosen or 0) if chosen is None or isinstance(chosen, Integral) else chosen.randint(2**31 - 1)
-        certificates = certify_outcomes(self.certify, kernel, data.X, outcomes, seed)
+        certificates = certify_outcomes(self.certify, kernel, data.X, outcomes, seed_of(self))
         self._forget()
         self.kernel_ = kernel
         self.history_ = history(outcomes, certificates)
@@ -185,18 +192,20 @@ class KernelMachine(Machine):
     def _publish_support(self, data: Training, support: IntArray, dual_coef: FloatArray) -> None:
         """support_, support_vectors_ and dual_coef_, sparse where X was."""
         self.support_ = support.astype(np.int32)
-        if self._precomputed:
-            self.support_vectors_: Any = np.empty((0, 0))
-        else:
-            X = data.X
-            self.support_vectors_ = [X[i] for i in support] if isinstance(X, list) else X[support]
+        self.support_vectors_: Any = self._support(data, support).vectors
         sparse_type = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
         self.dual_coef_: Any = sparse_type(dual_coef) if sp.issparse(data.X) else dual_coef
 
+    def _support(self, data: Training, rows: IntArray) -> Support:
+        """Some training rows, as a model keeps them: a precomputed kernel needs only their numbers."""
+        if self._precomputed:
+            return Support(rows, np.empty((0, 0)))
+        return Support(rows, [data.X[i] for i in rows] if isinstance(data.X, list) else data.X[rows])
+
     # -- prediction -------------------------------------------------------------------------------------------
 
-    def _scores(self, X, coef: FloatArray) -> FloatArray:
-        """sum_i coef_i k(x_i, x) for every row of X, in bounded memory."""
+    def _scores(self, X, coef: FloatArray, support: Support | None = None) -> FloatArray:
+        """sum_i coef_i k(x_i, x) for every row of X, in bounded memory; by default over the support vectors."""
         check_is_fitted(self)
         X = self._validate_for_predict(X)
         program, backend = self.kernel_.lower(), backend_for(self.device)
@@ -204,18 +213,19 @@ class KernelMachine(Machine):
         result = np.zeros((n, *coef.shape[1:]))
         threads = effective_threads(self.n_jobs)
         with single_threaded_blas():
-            support = self._prepared_support(program, backend, getattr(X, "dtype", None))
+            known = support or Support(self.support_, self.support_vectors_)
+            vectors = self._prepared(known, program, backend, getattr(X, "dtype", None))
             for first in range(0, n, PREDICT_ROWS):
-                rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=support, dtype=support.dtype)
-                result[first : first + PREDICT_ROWS] = backend.product(program, rows, support, coef, threads)
+                rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=vectors, dtype=vectors.dtype)
+                result[first : first + PREDICT_ROWS] = backend.product(program, rows, vectors, coef, threads)
         return result
 
-    def _prepared_support(self, program, backend, dtype):
-        """Support vectors as the back end wants them; float32 rows meet them in float32 where that is safe."""
+    def _prepared(self, support: Support, program, backend, dtype):
+        """Training rows as the back end wants them; float32 rows meet them in float32 where that is safe."""
         if self._precomputed:
-            nothing = np.empty((len(self.support_), 0))
-            return backend.prepare(program, nothing, columns=np.asarray(self.support_, dtype=np.intp))
-        vectors = self.support_vectors_
+            nothing = np.empty((len(support.rows), 0))
+            return backend.prepare(program, nothing, columns=np.asarray(support.rows, dtype=np.intp))
+        vectors = support.vectors
         narrow = dtype == np.float32 and vectors.dtype == np.float32 and float32_is_safe(self.kernel_, vectors)
         return backend.prepare(program, vectors, dtype=np.float32 if narrow else np.float64)
 

@@ -7,126 +7,29 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import Interval
 
-from maxmargin.estimators._base import KernelMachine, _dense
-from maxmargin.estimators._machine import labels_of
+from maxmargin.estimators._kernel_classifier import KernelClassifier
 from maxmargin.estimators._params import documented
-from maxmargin.estimators._probability import ProbabilityMixin
-from maxmargin.estimators._run import Outcome, Task, run_tasks
-from maxmargin.multiclass import OneVsOne
+from maxmargin.estimators._run import Task, run_tasks
+from maxmargin.estimators._single_machine import fit_all_classes
+from maxmargin.multiclass import SINGLE
 from maxmargin.problems import HardMarginProblem, NuSVCProblem, SVCProblem
 
 #: Margin of a nu-SVC, relative to the largest possible, below which class weights are not given a larger C.
 LEAST_MARGIN = 1e-3
 
 
-class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine):
-    """What the two classifiers share: labels, pairs of classes, decisions."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelMachine._parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-        "break_ties": ["boolean"],
-        "random_state": ["random_state"],
-        "probability": ["boolean", StrOptions({"deprecated"})],
-        "fit_intercept": ["boolean"],
-        "multiclass": [StrOptions({"ovo"})],
-    }
-
-    def _validate_targets(self, y):
-        if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
-            check_classification_targets(y)
-        return y
-
-    def _describe(self, data):
-        return labels_of(data, self.class_weight)
-
-    def _problems(self, data, kernel):
-        labels = data.extra
-        tasks = OneVsOne(len(labels.classes)).tasks(labels.label)
-        return [
-            (data.kept[task.rows], self._problem(task, data, labels.weights(data)[task.rows], kernel)) for task in tasks
-        ]
-
-    def _publish(self, data, outcomes: list[Outcome]):
-        labels = data.extra
-        self.classes_, self.class_weight_ = labels.classes, labels.factors
-        table = OneVsOne(len(self.classes_)).pack([outcome.delivered.dual_coef for outcome in outcomes], labels.label)
-        used = np.flatnonzero(np.any(table != 0, axis=0))
-        order = used[np.argsort(labels.label[used], kind="stable")]  # by class, then by row, as LIBSVM does
-        self.n_support_ = np.bincount(labels.label[order], minlength=len(self.classes_)).astype(np.int32)
-        self.intercept_ = np.array([outcome.delivered.intercept for outcome in outcomes])
-        self.n_iter_ = np.array([outcome.solution.n_iter for outcome in outcomes], dtype=np.int64)
-        self._publish_support(data, data.kept[order], table[:, order])
-        if self._wants_probability:
-            self._calibrate(data, outcomes)
-
-    def _fitted_coefs(self, data, problems):
-        labels = data.extra
-        if not np.array_equal(labels.classes, self.classes_):
-            return [None] * len(problems)
-        table = np.zeros((len(labels.classes) - 1, data.n))
-        table[:, self.support_] = _dense(self.dual_coef_)
-        return list(OneVsOne(len(labels.classes)).unpack(table[:, data.kept], labels.label))
-
-    # -- prediction -------------------------------------------------------------------------------------------
-
-    def _pair_scores(self, X):
-        """(n, pairs) scores of the binary machines."""
-        label = np.repeat(np.arange(len(self.classes_)), self.n_support_)
-        coef = OneVsOne(len(self.classes_)).per_pair(_dense(self.dual_coef_), label)
-        return self._scores(X, coef) + self.intercept_
-
-    def decision_function(self, X):
-        """Scores whose arg-max is the prediction.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) for two classes: positive means ``classes_[1]``. Beyond, (n_samples, n_classes),
-        or (n_samples, pairs) for ``decision_function_shape='ovo'``: positive means the first class of the pair.
-        """
-        check_is_fitted(self)
-        scores = self._pair_scores(X)
-        if len(self.classes_) == 2:
-            return scores.ravel()
-        return scores if self.decision_function_shape == "ovo" else OneVsOne(len(self.classes_)).decide(scores)
-
-    def predict(self, X):
-        """Class of every row: the arg-max of the decision function (a score of exactly 0 is ``classes_[0]``).
-
-        With ``probability=True`` it is the arg-max of the probabilities.
-        """
-        check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        if self._wants_probability and hasattr(self, "probA_"):
-            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-        scores = self._pair_scores(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(scores.ravel() > 0).astype(int)]
-        return self.classes_[np.argmax(OneVsOne(len(self.classes_)).decide(scores), axis=1)]
-
-    def _linear_weights(self):
-        label = np.repeat(np.arange(len(self.classes_)), self.n_support_)
-        coef = OneVsOne(len(self.classes_)).per_pair(_dense(self.dual_coef_), label)
-        weights = coef.T @ self.support_vectors_
-        return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)
-
-
 @documented
 class SVC(KernelClassifier):
     r"""Support vector classifier, exact, with a proof of optimality.
 
-    For every pair of classes, with signs t_i and C_i = C * class weight * sample weight,
+    For two classes with signs t_i, and C_i = C * class weight * sample weight,
 
     .. math:: \min_{w,b,\xi}\; \tfrac12\|w\|^2 + \sum_i C_i \xi_i \quad\text{s.t.}\quad
         t_i (w\cdot\phi(x_i) + b) \ge 1 - \xi_i,\; \xi_i \ge 0.
+
+    Beyond, ``multiclass`` says which machines there are.
 
     Parameters
     ----------
@@ -139,22 +42,21 @@ class SVC(KernelClassifier):
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Shape of the decision function beyond two classes.
     probability : bool, default='deprecated'
-        True fits Platt's sigmoid on cross-validated scores, for :meth:`predict_proba`. The default is scikit-learn's
-        spelling of False.
+        True is scikit-learn's spelling of ``calibration='sigmoid'``. The default is its spelling of False.
     break_ties : bool, default=False
         Ties are always broken by the scores; True with shape 'ovo' is an error, as in scikit-learn.
     random_state : int, RandomState or None, default=None
-        Seed of the rows that a bounded certificate recomputes, and of the folds of ``probability=True``.
+        Seed of the rows that a bounded certificate recomputes, of the folds of a calibration and of random code words.
     fit_intercept : bool, default=True
         False drops b and with it the dual's equality constraint.
-    multiclass : {'ovo'}, default='ovo'
-        All-vs-all.
+    {many_classes}
 
     Attributes
     ----------
     {attributes}
-    classes_, class_weight_, coef_ (linear kernel)
-        As in scikit-learn.
+    {many_attributes}
+    coef_ : ndarray of shape (n_tasks, n_features)
+        Weights of the features, of the linear kernel.
 
     References
     ----------
@@ -204,8 +106,13 @@ class SVC(KernelClassifier):
         device="auto",
         n_jobs=None,
         warm_start=False,
+        code_words="one-hot",
+        calibration=None,
     ):
         self._store(locals())
+
+    def _fit_data(self, data):
+        return fit_all_classes(self, data) if self._multiclass in SINGLE else super()._fit_data(data)
 
     def _problem(self, task, data, weight, kernel):
         if np.isinf(self.C):
@@ -237,22 +144,21 @@ class NuSVC(KernelClassifier):
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Shape of the decision function beyond two classes.
     probability : bool, default='deprecated'
-        True fits Platt's sigmoid on cross-validated scores, for :meth:`predict_proba`. The default is scikit-learn's
-        spelling of False.
+        True is scikit-learn's spelling of ``calibration='sigmoid'``. The default is its spelling of False.
     break_ties : bool, default=False
         Ties are always broken by the scores; True with shape 'ovo' is an error, as in scikit-learn.
     random_state : int, RandomState or None, default=None
-        Seed of the rows that a bounded certificate recomputes, and of the folds of ``probability=True``.
+        Seed of the rows that a bounded certificate recomputes, of the folds of a calibration and of random code words.
     fit_intercept : bool, default=True
         False drops b.
-    multiclass : {'ovo'}, default='ovo'
-        All-vs-all.
+    {many_classes}
 
     Attributes
     ----------
     {attributes}
-    classes_, class_weight_, coef_ (linear kernel)
-        As in scikit-learn.
+    {many_attributes}
+    coef_ : ndarray of shape (n_tasks, n_features)
+        Weights of the features, of the linear kernel.
 
     References
     ----------
@@ -271,6 +177,11 @@ class NuSVC(KernelClassifier):
         **KernelClassifier._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
+
+    _no_single = (
+        "nu is the share of margin errors of a two-class problem, and one problem for all classes has no such "
+        "parameter; use SVC, or 'ovo', 'ovr' or 'code'"
+    )
 
     def __init__(
         self,
@@ -299,6 +210,8 @@ class NuSVC(KernelClassifier):
         device="auto",
         n_jobs=None,
         warm_start=False,
+        code_words="one-hot",
+        calibration=None,
     ):
         self._store(locals())
 
@@ -322,7 +235,7 @@ class NuSVC(KernelClassifier):
         outcomes = run_tasks(self, kernel, data.X, first)
         weights, diagonal = data.extra.weights(data), kernel.diag(data.X)
         tasks = []
-        for task, outcome in zip(OneVsOne(len(data.extra.classes)).tasks(data.extra.label), outcomes, strict=True):
+        for task, outcome in zip(data.extra.scheme.tasks(data.extra.label), outcomes, strict=True):
             problem, solution = outcome.delivered.problem, outcome.solution
             least = LEAST_MARGIN * (problem.qp.budget or 0.0) * float(diagonal[outcome.delivered.rows].mean())
             rho = max(problem.offsets(solution.beta, solution.f).rho, least)
@@ -335,7 +248,7 @@ class NuSVC(KernelClassifier):
         super()._publish(data, outcomes)
         if self.class_weight is not None:
             weights = data.extra.weights(data)
-            tasks = OneVsOne(len(data.extra.classes)).tasks(data.extra.label)
+            tasks = data.extra.scheme.tasks(data.extra.label)
             first = [
                 (outcome.delivered.problem.C / weights[t.rows])[0] for t, outcome in zip(tasks, outcomes, strict=True)
             ]

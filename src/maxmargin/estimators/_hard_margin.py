@@ -8,25 +8,25 @@ import numpy as np
 
 from maxmargin.certificates import worst
 from maxmargin.estimators._classifiers import SVC
-from maxmargin.estimators._linear_base import margins_of
+from maxmargin.estimators._linear_model import LinearFit, publish_fit
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.exceptions import NotSeparableError
-from maxmargin.multiclass import OneVsRest
 
 
 def fit_hard_margin(estimator: Any, data: Training) -> Any:
-    """Fit ``estimator`` (a LinearSVC with C = inf) on every class against the rest.
+    """Fit ``estimator`` (a LinearSVC with C = inf) on every task of its scheme.
 
-    Raises :class:`~maxmargin.exceptions.NotSeparableError` if a class cannot be told from the rest without slack.
+    Raises :class:`~maxmargin.exceptions.NotSeparableError` if the two sides of a task cannot be told apart.
     """
     if estimator.penalty != "l2":
         raise ValueError(f"C=inf is the hard margin, which needs penalty='l2'; got penalty={estimator.penalty!r}")
     rows = data.X if len(data.kept) == data.n else data.X[data.kept]
     scaling = fitted_scaling(rows, data.weight) if estimator.scale else None
-    labels, inputs = data.extra, scaled(rows, scaling)
+    inputs = scaled(rows, scaling)
+    tasks = data.extra.scheme.tasks(data.extra.label)
     machines = []
-    for task in OneVsRest(len(labels.classes)).tasks(labels.label):
+    for task in tasks:
         machine = SVC(
             C=np.inf,
             kernel="linear",
@@ -37,26 +37,22 @@ def fit_hard_margin(estimator: Any, data: Training) -> Any:
             n_jobs=estimator.n_jobs,
         )
         try:
-            machines.append(machine.fit(inputs, task.sign))
+            machines.append(machine.fit(inputs[task.rows], task.sign))
         except NotSeparableError as error:
-            raise error.on_rows(data.kept, data.n) from None
+            raise error.on_rows(data.kept[task.rows], data.n) from None
     estimator._forget()
-    coef = np.vstack([_dense(machine.coef_) for machine in machines])
-    estimator.coef_ = coef if scaling is None else coef / scaling.scale
-    intercept = np.concatenate([machine.intercept_ for machine in machines])
-    estimator.intercept_ = intercept if scaling is None else intercept - estimator.coef_ @ scaling.center
-    if scaling is not None:
-        estimator.center_, estimator.scale_ = scaling
-    used = np.unique(np.concatenate([machine.support_ for machine in machines]))
-    estimator.support_ = data.kept[used]
-    estimator.dual_coef_ = np.zeros((len(machines), len(used)))
-    for k, machine in enumerate(machines):
-        estimator.dual_coef_[k, np.searchsorted(used, machine.support_)] = _dense(machine.dual_coef_).ravel()
-    estimator.C_, estimator.margin_ = np.inf, margins_of(coef)
-    estimator.n_iter_ = max(int(machine.n_iter_.max()) for machine in machines)
-    estimator.history_ = np.concatenate([_numbered(machine.history_, k) for k, machine in enumerate(machines)])
-    estimator.shape_fit_ = data.X.shape
-    estimator._publish_labels(data)
+    beta = np.zeros((len(machines), len(data.kept)))
+    for line, task, machine in zip(beta, tasks, machines, strict=True):
+        line[task.rows[machine.support_]] = _dense(machine.dual_coef_).ravel()
+    fit = LinearFit(
+        np.vstack([_dense(machine.coef_) for machine in machines]),
+        np.concatenate([machine.intercept_ for machine in machines]),
+        beta,
+        np.inf,
+        max(int(machine.n_iter_.max()) for machine in machines),
+        np.concatenate([_numbered(machine.history_, k) for k, machine in enumerate(machines)]),
+    )
+    publish_fit(estimator, data, fit, scaling)
     if estimator.certify:
         estimator.certificates_ = [machine.certificate_ for machine in machines]
         estimator.certificate_ = worst(estimator.certificates_)

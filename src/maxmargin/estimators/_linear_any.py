@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from maxmargin.estimators._linear_base import LinearClassifierMachine, LinearMachine, LinearRegressorMachine
+from maxmargin.estimators._linear_base import LinearMachine, LinearRegressorMachine
+from maxmargin.estimators._linear_classifier import LinearClassifierMachine
 from maxmargin.estimators._linear_params import documented_linear
 from maxmargin.estimators._machine import Training
 from maxmargin.losses import LOSSES, Loss, resolve_loss
@@ -59,12 +60,12 @@ class LinearClassifier(_AnyPair, LinearClassifierMachine):
     {shared}
     class_weight : dict, 'balanced' or None, default=None
         Factor of C for each class; 'balanced' uses the (weighted) class counts.
+    {many_classes}
 
     Attributes
     ----------
     {attributes}
-    classes_, class_weight_
-        As in scikit-learn.
+    {many_attributes}
 
     References
     ----------
@@ -85,6 +86,8 @@ class LinearClassifier(_AnyPair, LinearClassifierMachine):
         **_AnyPair._parameter_constraints,
     }
 
+    _no_single = "its loss is not one of a pair's margin; use LinearSVC, or 'ovo', 'ovr' or 'code'"
+
     def __init__(
         self,
         loss="hinge",
@@ -104,6 +107,9 @@ class LinearClassifier(_AnyPair, LinearClassifierMachine):
         warm_start=False,
         verbose=0,
         random_state=None,
+        multiclass="ovr",
+        code_words="one-hot",
+        calibration=None,
     ):
         self._store(locals())
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from maxmargin.estimators._params import document_classes
+
 SHARED = """tol : float, default=1e-4
         Goal: the relative duality gap.
     fit_intercept : bool, default=True
@@ -28,7 +30,7 @@ SHARED = """tol : float, default=1e-4
     verbose : bool or int, default=0
         Show a progress line: the relative gap against time.
     random_state : int, RandomState or None, default=None
-        Seed of the order in which coordinate descent visits the rows."""
+        Seed of the order in which coordinate descent visits the rows, and of the folds of a calibration."""
 
 ATTRIBUTES = """coef_, intercept_, n_iter_, n_features_in_
         As in scikit-learn.
@@ -54,4 +56,4 @@ def documented_linear(cls: Any) -> Any:
     """Fill {shared} and {attributes} in a class's docstring."""
     if cls.__doc__:
         cls.__doc__ = cls.__doc__.replace("{shared}", SHARED).replace("{attributes}", ATTRIBUTES)
-    return cls
+    return document_classes(cls)

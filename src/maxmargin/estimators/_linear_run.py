@@ -6,14 +6,14 @@ import math
 import time
 from collections.abc import Sequence
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from maxmargin._types import RowData
+from maxmargin._types import IntArray, RowData
 from maxmargin.backends import backend_for, effective_threads, run_parallel, single_threaded_blas
 from maxmargin.estimators._interrupt import InterruptFlag
+from maxmargin.estimators._machine import seed_of
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import warn_unless_reached
 from maxmargin.estimators._scaling import require_finite
@@ -22,9 +22,14 @@ from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_so
 
 
 def solve_linear(
-    estimator: Any, X: RowData, problems: list[LinearProblem], starts: list[LinearPoint | None], reporter: FitReporter
+    estimator: Any,
+    X: RowData,
+    problems: list[LinearProblem],
+    where: list[IntArray | None],
+    starts: list[LinearPoint | None],
+    reporter: FitReporter,
 ) -> list[LinearSolution]:
-    """Solve the problems on the same rows; the estimator's parameters say how."""
+    """Solve the problems, each on all rows (None) or on those that ``where`` names; the estimator says how."""
     reporter.begin(len(problems))
     threads = effective_threads(estimator.n_jobs)
     at_once = 1 if reporter.active else min(threads, len(problems))
@@ -40,21 +45,15 @@ def solve_linear(
             for number in numbers:
                 after_round, end = reporter.round_callback(number)
                 watch = Watch(0.0, estimator.tol, estimator.max_iter, deadline, interrupted, after_round)
-                solver = make_linear_solver(estimator.solver, problems[number], design, backend, seed)
-                solutions[number] = solver.solve(problems[number], design, starts[number], watch)
+                own = where[number]
+                rows = design if own is None else design.take(own)
+                solver = make_linear_solver(estimator.solver, problems[number], rows, backend, seed)
+                solutions[number] = solver.solve(problems[number], rows, starts[number], watch)
                 end()
 
         run_parallel([partial(share, range(k, len(problems), at_once)) for k in range(at_once)], at_once)
     warn_unless_reached(solutions)
     return solutions
-
-
-def seed_of(estimator: Any) -> int:
-    """A number from ``random_state``; 0 for None, so that equal fits are equal."""
-    chosen = estimator.random_state
-    if chosen is None or isinstance(chosen, Integral):
-        return int(chosen or 0)
-    return int(chosen.randint(2**31 - 1))
 
 
 def linear_history(solutions: Sequence[Any]) -> np.ndarray:

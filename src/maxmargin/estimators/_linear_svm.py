@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from maxmargin.estimators._hard_margin import fit_hard_margin
-from maxmargin.estimators._linear_base import LinearClassifierMachine, LinearMachine, LinearRegressorMachine
+from maxmargin.estimators._linear_base import LinearMachine, LinearRegressorMachine
+from maxmargin.estimators._linear_classifier import LinearClassifierMachine
 from maxmargin.estimators._linear_params import documented_linear
-from maxmargin.estimators._single_machine import fit_crammer_singer
+from maxmargin.estimators._linear_single import fit_linear_all_classes
 from maxmargin.losses import EpsilonInsensitive, SquaredEpsilonInsensitive, resolve_loss
+from maxmargin.multiclass import SINGLE
 from maxmargin.penalties import resolve_penalty
-from maxmargin.problems import CrammerSingerProblem
+from maxmargin.problems import ALL_CLASSES
 
 #: Parameters that scikit-learn's linear machines have and these keep for compatibility only.
 COMPATIBLE = """dual : 'auto' or bool, default='auto'
@@ -47,9 +49,9 @@ class LinearSVC(LinearClassifierMachine):
         Cost of slack. ``np.inf`` is the hard margin (penalty 'l2'): classes that no hyperplane separates then raise
         :class:`~maxmargin.exceptions.NotSeparableError` with a witness.
     multi_class : {'ovr', 'crammer_singer'}, default='ovr'
-        scikit-learn's spelling of ``multiclass``.
-    multiclass : {'ovr', 'crammer-singer'} or None, default=None
-        One-vs-all, or Crammer and Singer's single problem (hinge loss, penalty 'l2'). None: what ``multi_class`` says.
+        scikit-learn's spelling of ``multiclass``, which goes first if it is not None. The single problems have the
+        hinge loss and the penalty 'l2'.
+    {many_classes}
     class_weight : dict, 'balanced' or None, default=None
         Factor of C for each class; 'balanced' uses the (weighted) class counts.
     {shared}
@@ -57,10 +59,7 @@ class LinearSVC(LinearClassifierMachine):
     Attributes
     ----------
     {attributes}
-    classes_, class_weight_
-        As in scikit-learn.
-    multiclass_ : str
-        'ovr' or 'crammer-singer': what ``multiclass`` and ``multi_class`` came to.
+    {many_attributes}
 
     References
     ----------
@@ -83,7 +82,7 @@ class LinearSVC(LinearClassifierMachine):
         "dual": ["boolean", StrOptions({"auto"})],
         "C": [Interval(Real, 0.0, None, closed="right")],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
-        "multiclass": [StrOptions({"ovr", "crammer-singer"}), None],
+        "multiclass": [*LinearClassifierMachine._parameter_constraints["multiclass"], None],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -109,33 +108,30 @@ class LinearSVC(LinearClassifierMachine):
         certify=True,
         n_jobs=None,
         warm_start=False,
+        code_words="one-hot",
+        calibration=None,
     ):
         self._store(locals())
 
     @property
-    def _scheme(self) -> str:
+    def _multiclass(self) -> str:
         return self.multiclass or self.multi_class.replace("_", "-")
 
     def _pair(self):
         return resolve_loss(self.loss), resolve_penalty(self.penalty)
 
-    def _publish_labels(self, data):
-        super()._publish_labels(data)
-        self.multiclass_ = self._scheme
-
     def _slack_of(self, f, y):
-        if self.multiclass_ == "ovr" or len(self.classes_) == 2:
+        if self.multiclass_ not in SINGLE or len(self.classes_) == 2:
             return super()._slack_of(f, y)
         label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        problem = CrammerSingerProblem(label, np.ones(len(f)), len(self.classes_))
-        return problem.slack(f)[:, None]
+        return ALL_CLASSES[self.multiclass_](label, np.ones(len(f)), len(self.classes_)).slack(f)[:, None]
 
-    def _fit(self, data):
-        if self._scheme == "crammer-singer":
-            return fit_crammer_singer(self, data)
+    def _fit_tasks(self, data):
+        if self._multiclass in SINGLE:
+            return fit_linear_all_classes(self, data)
         if np.isinf(self.C):
             return fit_hard_margin(self, data)
-        return super()._fit(data)
+        return super()._fit_tasks(data)
 
 
 @documented_linear

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, wraps
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +70,7 @@ class Labels(NamedTuple):
     classes: Array
     label: IntArray  # of the kept rows
     factors: FloatArray  # one per class
+    scheme: Any = None  # how many classes become tasks
 
     def weights(self, data: Training) -> FloatArray:
         """Weight of every kept row, its class's factor included."""
@@ -90,6 +92,14 @@ def labels_of(data: Training, class_weight: Any) -> Labels:
         return Labels(classes, label, np.ones(len(classes)))
     factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=data.weight)
     return Labels(classes, label, factors)
+
+
+def seed_of(estimator: Any) -> int:
+    """A number from ``random_state``; 0 for None, so that equal fits are equal."""
+    chosen = getattr(estimator, "random_state", None)
+    if chosen is None or isinstance(chosen, Integral):
+        return int(chosen or 0)
+    return int(chosen.randint(2**31 - 1))
 
 
 def check_target(estimator: Any, y: Any, n: int) -> Any:

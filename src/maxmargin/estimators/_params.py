@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 SHARED = """kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
@@ -43,6 +44,34 @@ SHARED = """kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel
     warm_start : bool, default=False
         Start from the coefficients of the last fit, if the data have the same shape."""
 
+MANY_CLASSES = """multiclass : {'ovo', 'ovr', 'code', 'crammer-singer', 'weston-watkins'}, default={default}
+        Beyond two classes: 'ovo' all-vs-all, each pair votes; 'ovr' one-vs-all, the largest score wins; 'code' binary
+        code words, a machine per bit, the nearest word wins. {single}
+    code_words : {'one-hot', 'random', 'exhaustive'} or array of shape (n_classes, n_bits), default='one-hot'
+        The words of 'code': a bit per class, about 10 log2(n_classes) random bits, all 2^(n_classes - 1) - 1 bits that
+        differ, or your own words of 0 and 1 (or -1 and +1), in the order of ``classes_``.
+    calibration : {'sigmoid', 'isotonic', 'venn-abers'} or None, default=None
+        Fit probabilities to cross-validated scores (5 folds), for :meth:`predict_proba` and :meth:`predict_set`;
+        :meth:`predict` is then the arg-max of the probabilities."""
+
+SINGLE = """'crammer-singer' and 'weston-watkins' are one problem for all
+        classes, with the largest or the sum of a row's shortfalls as its loss, unpenalised intercepts and a certificate
+        of their own."""
+
+MANY_ATTRIBUTES = """classes_, class_weight_
+        As in scikit-learn.
+    multiclass_ : str
+        The scheme.
+    code_words_ : ndarray of shape (n_classes, n_bits)
+        The words of 'code', of -1 and +1.
+    fired_ : Fired
+        With one-hot words: for how many training rows no machine, one and several had a positive score.
+    calibrators_ : list
+        With a calibration: one function from a task's scores to probabilities per task (``probA_`` and ``probB_`` of
+        the sigmoid).
+    folds_, conformal_
+        With a calibration: the folds' machines and the rows' nonconformity, for :meth:`predict_set`."""
+
 ATTRIBUTES = """certificate_ : Certificate
         Proof of optimality; the worst over the tasks. See :class:`maxmargin.certificates.Certificate`.
     certificates_ : list of Certificate
@@ -59,4 +88,16 @@ def documented(cls: Any) -> Any:
     """Fill {shared} and {attributes} in a class's docstring."""
     if cls.__doc__:
         cls.__doc__ = cls.__doc__.replace("{shared}", SHARED).replace("{attributes}", ATTRIBUTES)
+    return document_classes(cls)
+
+
+def document_classes(cls: Any) -> Any:
+    """Fill {many_classes} and {many_attributes} in a classifier's docstring."""
+    if cls.__doc__ and "{many_classes}" in cls.__doc__:
+        default = inspect.signature(cls).parameters["multiclass"].default
+        single = getattr(cls, "_no_single", None) is None
+        text = MANY_CLASSES.replace("{default}", repr(default)).replace(" {single}", " " + SINGLE if single else "")
+        if not single:
+            text = text.replace(", 'crammer-singer', 'weston-watkins'}", "}")
+        cls.__doc__ = cls.__doc__.replace("{many_classes}", text).replace("{many_attributes}", MANY_ATTRIBUTES)
     return cls

@@ -28,7 +28,6 @@ class PegasosSVC(StochasticMachine):
     .. math:: w \leftarrow (1 - \eta_t\lambda)\, w + \eta_t\, 1[t_i\, w\cdot x_i < 1]\; t_i x_i .
 
     The number of steps to an accuracy does not depend on n. To a high accuracy :class:`~maxmargin.LinearSVC` is faster.
-    Beyond two classes, every class is told from the rest.
 
     Parameters
     ----------
@@ -105,16 +104,19 @@ class PegasosSVC(StochasticMachine):
         warm_start=False,
         verbose=0,
         random_state=None,
+        multiclass="ovr",
+        code_words="one-hot",
+        calibration=None,
     ):
         self._store(locals())
 
-    def _first_step(self, design, weight, gain):
+    def _first_step(self, design, weight, gain, lam):
         if self.offset != "auto":
             return float(self.offset)
-        return float(np.floor(gain * (_median(design.squares, weight) + self.fit_intercept) / self.lam))
+        return float(np.floor(gain * (_median(design.squares, weight) + self.fit_intercept) / lam))
 
-    def _radius(self, gain):
-        return float(np.sqrt(gain / self.lam)) if self.project else 0.0
+    def _radius(self, gain, lam):
+        return float(np.sqrt(gain / lam)) if self.project else 0.0
 
     def _goal(self):
         return self.tol

@@ -22,16 +22,17 @@ from maxmargin.backends import backend_for, effective_threads, run_parallel
 from maxmargin.certificates import Scaling
 from maxmargin.estimators._classifiers import SVC
 from maxmargin.estimators._interrupt import InterruptFlag
-from maxmargin.estimators._linear_base import LinearClassifierMachine, margins_of
-from maxmargin.estimators._linear_run import seed_of
-from maxmargin.estimators._machine import Training, check_target, labels_of, leaves_no_trace
+from maxmargin.estimators._linear_classifier import LinearClassifierMachine
+from maxmargin.estimators._linear_model import publish_weights, published_weights
+from maxmargin.estimators._machine import Labels, Training, check_target, leaves_no_trace, seed_of
+from maxmargin.estimators._params import document_classes
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import levels_to_caller
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.estimators._stream import checked_chunk, require_finite_weights
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.losses import PerceptronLoss
-from maxmargin.multiclass import OneVsRest
+from maxmargin.multiclass import BinaryTask, Scheme
 from maxmargin.penalties import resolve_penalty
 from maxmargin.solvers import Record
 from maxmargin.solvers.stochastic import Visits
@@ -41,6 +42,7 @@ MARGIN_TOL = 1e-6
 LINE = [("task", int), ("iteration", int), ("seconds", float), ("mistakes", int)]
 
 
+@document_classes
 class Perceptron(LinearClassifierMachine):
     r"""The perceptron: one row at a time, a step for every mistake, with Novikoff's bound beside the mistakes.
 
@@ -48,7 +50,7 @@ class Perceptron(LinearClassifierMachine):
 
     These are subgradient steps on :math:`\sum_i \max(0, -t_i f(x_i))` without a penalty. If some unit vector separates
     the rows (x, 1) with margin gamma, there are at most :math:`(R/\gamma)^2` mistakes, R being the norm of the longest
-    of these rows. Beyond two classes, every class is told from the rest.
+    of these rows.
 
     Parameters
     ----------
@@ -74,12 +76,14 @@ class Perceptron(LinearClassifierMachine):
     verbose : bool or int, default=0
         Show a progress line.
     random_state : int, RandomState or None, default=None
-        Seed of the order of the rows; None is 0.
+        Seed of the order of the rows, of the folds of a calibration and of random code words; None is 0.
+    {many_classes}
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_iter_, n_features_in_
+    coef_, intercept_, n_iter_, n_features_in_
         As in scikit-learn.
+    {many_attributes}
     mistakes_ : ndarray of shape (n_tasks,)
         Mistakes made, of all passes together; after ``partial_fit`` of all chunks.
     mistake_bound_ : ndarray of shape (n_tasks,)
@@ -108,13 +112,19 @@ class Perceptron(LinearClassifierMachine):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: LinearClassifierMachine._parameter_constraints[name]
-            for name in ("fit_intercept", "scale", "time_limit", "n_jobs", "warm_start", "verbose", "random_state")
+            for name in (
+                "fit_intercept", "scale", "time_limit", "n_jobs", "warm_start", "verbose", "random_state",
+                "multiclass", "code_words", "calibration",
+            )
         },
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
         "shuffle": ["boolean"],
         "bound": ["boolean"],
-    }
+    }  # fmt: skip
+
+    _no_single = "its steps are those of a two-class problem; use LinearSVC, or 'ovo', 'ovr' or 'code'"
+    _folds_start_warm = False  # steps that start at the fit on all rows have seen those that are held out
 
     def __init__(
         self,
@@ -129,20 +139,18 @@ class Perceptron(LinearClassifierMachine):
         warm_start=False,
         verbose=0,
         random_state=None,
+        multiclass="ovr",
+        code_words="one-hot",
+        calibration=None,
     ):
         self._store(locals())
 
     def _pair(self):
         return PerceptronLoss(), resolve_penalty(None)
 
-    def _described(self, data):
-        return data._replace(extra=labels_of(data, None))
-
     def _slack_of(self, f, y):
         """How far every row is from a score of the right sign."""
-        label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        sign = np.column_stack([task.sign for task in OneVsRest(len(self.classes_)).tasks(label)])
-        return np.maximum(0.0, -sign * f)
+        return np.maximum(0.0, -self._signs(y) * f)
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -165,17 +173,18 @@ class Perceptron(LinearClassifierMachine):
         """
         return self._fit(self._validate(X, y, None))
 
-    def _fit(self, data: Training):
+    def _fit_tasks(self, data: Training):
         labels = data.extra
-        scaling = fitted_scaling(data.X, data.weight) if self.scale else None
-        inputs = scaled(data.X, scaling)
-        signs = [task.sign for task in OneVsRest(len(labels.classes)).tasks(labels.label)]
+        rows = data.X if len(data.kept) == data.n else data.X[data.kept]
+        scaling = fitted_scaling(rows, data.weight) if self.scale else None
+        inputs = scaled(rows, scaling)
+        tasks = labels.scheme.tasks(labels.label)
         reporter = FitReporter(self, data.X, data.y)
-        weights, lines = self._passes(inputs, signs, self._starts(data, len(signs), scaling), reporter)
+        weights, lines = self._passes(inputs, tasks, self._starts(data, len(tasks), scaling), reporter)
         _warn_of_mistakes(lines)
-        bound = [_bound(inputs, sign, self.fit_intercept) for sign in signs] if self.bound else None
+        bound = [_bound(inputs[t.rows], t.sign, self.fit_intercept) for t in tasks] if self.bound else None
         self._forget()
-        self._publish_weights(weights, labels.classes, scaling)
+        self._publish_tasks(weights, labels, labels.scheme, scaling)
         self.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
         self.mistakes_ = np.array([sum(line[2] for line in task) for task in lines])
         self.n_iter_ = max(len(task) for task in lines)
@@ -184,24 +193,22 @@ class Perceptron(LinearClassifierMachine):
         reporter.close()
         return self
 
-    def _passes(self, X: RowData, signs: list[FloatArray], weights: list[Any], reporter: FitReporter):
+    def _passes(self, X: RowData, tasks: list[BinaryTask], weights: list[Any], reporter: FitReporter):
         """((w, b), [(pass, seconds, mistakes)]) of every task."""
-        reporter.begin(len(signs))
+        reporter.begin(len(tasks))
         threads, constant = effective_threads(self.n_jobs), float(self.fit_intercept)
         backend: Any = backend_for("cpu")
-        at_once = 1 if reporter.active else min(threads, len(signs))
+        at_once = 1 if reporter.active else min(threads, len(tasks))
         began, seed = time.perf_counter(), seed_of(self)
         deadline = math.inf if self.time_limit is None else began + self.time_limit
         design = backend.design(X)
-        lines: list[list[tuple[int, float, int]]] = [[] for _ in signs]
+        lines: list[list[tuple[int, float, int]]] = [[] for _ in tasks]
         with InterruptFlag() as interrupted:
 
             def share(numbers: range) -> None:
                 for number in numbers:
                     after_round, end = reporter.round_callback(number)
-                    order = "shuffle" if self.shuffle else "given"
-                    visits = Visits(backend, np.arange(design.n), np.ones(design.n), order, seed)
-                    task = (design.rows, signs[number])
+                    visits, task = self._visits(backend, len(tasks[number].rows), seed), _on_rows(design, tasks[number])
                     for k in range(1, int(self.max_iter) + 1):
                         mistakes = backend.perceptron_pass(*task, visits.take(1)[0], *weights[number], 1.0, constant)
                         seconds = time.perf_counter() - began
@@ -213,8 +220,11 @@ class Perceptron(LinearClassifierMachine):
                             break
                     end()
 
-            run_parallel([partial(share, range(k, len(signs), at_once)) for k in range(at_once)], at_once)
+            run_parallel([partial(share, range(k, len(tasks), at_once)) for k in range(at_once)], at_once)
         return weights, lines
+
+    def _visits(self, backend: Any, n: int, seed: int) -> Visits:
+        return Visits(backend, np.arange(n), np.ones(n), "shuffle" if self.shuffle else "given", seed)
 
     def _starts(self, data: Training, count: int, scaling: Scaling | None) -> list[tuple[FloatArray, FloatArray]]:
         d = data.X.shape[1]
@@ -227,21 +237,13 @@ class Perceptron(LinearClassifierMachine):
 
     def _weights(self, scaling: Scaling | None) -> list[tuple[FloatArray, FloatArray]]:
         """Copies of the published weights, in scaled units."""
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
-        shift = scaling or Scaling.none(coef.shape[1])
-        pairs = zip(coef, self.intercept_, strict=True)
-        return [(w * shift.scale, np.array([float(b + w @ shift.center)])) for w, b in pairs]
+        return [(w, np.array([float(b)])) for w, b in zip(*published_weights(self, scaling), strict=True)]
 
-    def _publish_weights(self, weights: list[Any], classes: Any, scaling: Scaling | None) -> None:
-        shift = scaling or Scaling.none(len(weights[0][0]))
+    def _publish_tasks(self, weights: list[Any], labels: Labels, scheme: Scheme, scaling: Scaling | None) -> None:
         W = np.array([w for w, _ in weights])
         require_finite_weights(W)
-        self.coef_ = W / shift.scale
-        self.intercept_ = np.array([float(b[0]) for _, b in weights]) - self.coef_ @ shift.center
-        self.margin_ = margins_of(W)
-        self.classes_ = classes
-        if scaling is not None:
-            self.center_, self.scale_ = scaling
+        publish_weights(self, W, np.array([float(b[0]) for _, b in weights]), scaling)
+        self._publish_scheme(labels, scheme)
 
     # -- streams and the bound --------------------------------------------------------------------------------
 
@@ -272,19 +274,19 @@ class Perceptron(LinearClassifierMachine):
             scaling = fitted_scaling(chunk.X, chunk.weight) if self.scale else None
         else:
             scaling = Scaling(self.center_, self.scale_) if hasattr(self, "scale_") else None
-        signs = [task.sign for task in OneVsRest(len(chunk.classes)).tasks(chunk.label)]
+        scheme = self._new_scheme(len(chunk.classes)) if first else self._scheme
+        tasks = scheme.tasks(chunk.label)
         d = chunk.X.shape[1]
-        weights = [(np.zeros(d), np.zeros(1)) for _ in signs] if first else self._weights(scaling)
-        before = np.zeros(len(signs), dtype=int) if first else self.mistakes_
+        weights = [(np.zeros(d), np.zeros(1)) for _ in tasks] if first else self._weights(scaling)
+        before = np.zeros(len(tasks), dtype=int) if first else self.mistakes_
         backend: Any = backend_for("cpu")
-        design, rows = backend.design(scaled(chunk.X, scaling)), np.arange(chunk.X.shape[0])
-        made = []
-        for sign, pair in zip(signs, weights, strict=True):
-            order = "shuffle" if self.shuffle else "given"
-            visits = Visits(backend, rows, np.ones(len(rows)), order, seed_of(self) + number).take(1)[0]
-            made.append(backend.perceptron_pass(design.rows, sign, visits, *pair, 1.0, float(self.fit_intercept)))
+        design, made = backend.design(scaled(chunk.X, scaling)), []
+        for task, pair in zip(tasks, weights, strict=True):
+            visits = self._visits(backend, len(task.rows), seed_of(self) + number).take(1)[0]
+            rows = _on_rows(design, task)
+            made.append(backend.perceptron_pass(*rows, visits, *pair, 1.0, float(self.fit_intercept)))
         self._forget()
-        self._publish_weights(weights, chunk.classes, scaling)
+        self._publish_tasks(weights, Labels(chunk.classes, chunk.label, chunk.factors), scheme, scaling)
         self.mistakes_, self.chunks_, self.n_iter_ = before + np.array(made), number + 1, number + 1
         return self
 
@@ -304,15 +306,19 @@ class Perceptron(LinearClassifierMachine):
         Returns
         -------
         ndarray of shape (n_tasks,)
-            inf where the class cannot be separated from the rest.
+            inf where the two sides of the task cannot be separated.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         y = check_target(self, y, X.shape[0])
         label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         rows = scaled(X, Scaling(self.center_, self.scale_) if hasattr(self, "scale_") else None)
-        tasks = OneVsRest(len(self.classes_)).tasks(label)
-        return np.array([_bound(rows, task.sign, self.fit_intercept) for task in tasks])
+        return np.array([_bound(rows[t.rows], t.sign, self.fit_intercept) for t in self._scheme.tasks(label)])
+
+
+def _on_rows(design: Any, task: BinaryTask) -> tuple[Any, FloatArray]:
+    """(rows, signs) of a task, as compiled passes want them."""
+    return (design.rows if len(task.rows) == design.n else design.take(task.rows).rows), task.sign
 
 
 def _warn_of_mistakes(lines: list[list[tuple[int, float, int]]]) -> None:

@@ -155,7 +155,7 @@ def certify_outcomes(
         if full:
             scores = recomputed_scores(kernel, X, tasks)
             return judge_all(tasks, scores, definite)
-        known = [outcome.solution.f * _published_scale(outcome) for outcome in outcomes]
+        known = [outcome.solution.f * published_scale(outcome) for outcome in outcomes]
         bounded = bounded_scores(kernel, X, tasks, known, seed)
     return judge_all(tasks, [f for f, _ in bounded], definite, [errors for _, errors in bounded])
 
@@ -205,7 +205,7 @@ def _deliver(task: Task, solution: Solution, n: int) -> Outcome:
     return Outcome(Delivered(task.rows, problem, coef, intercept), solution)
 
 
-def _published_scale(outcome: Outcome) -> float:
+def published_scale(outcome: Outcome) -> float:
     """dual_coef = scale * beta, hence also the scale of the published scores."""
     beta, coef = outcome.solution.beta, outcome.delivered.dual_coef
     at = int(np.argmax(np.abs(beta)))

@@ -9,12 +9,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from maxmargin.backends import backend_for
-from maxmargin.estimators._linear_run import seed_of
-from maxmargin.estimators._machine import Training
+from maxmargin.estimators._machine import Training, seed_of
 from maxmargin.estimators._scaling import scaled
 from maxmargin.estimators._stochastic_base import StochasticMachine
 from maxmargin.estimators._stochastic_params import documented_stochastic
-from maxmargin.multiclass import OneVsRest
 from maxmargin.solvers.seasons import TUNED_FOR, TUNED_ON, HeldOut, Schedule, Season, Seasons, tuned_schedule
 
 #: Share of the rows that is held out if a stopping rule needs some.
@@ -115,16 +113,19 @@ class SGDSVC(StochasticMachine):
         warm_start=False,
         verbose=0,
         random_state=None,
+        multiclass="ovr",
+        code_words="one-hot",
+        calibration=None,
     ):
         self._store(locals())
 
     # -- fit --------------------------------------------------------------------------------------------------
 
-    def _fit(self, data):
+    def _fit_tasks(self, data):
         data, self._held_rows = self._split(data)
         self._held_data = None if self._held_rows is None else (data.X[self._held_rows[0]], *self._held_rows[1:])
         try:
-            return super()._fit(data)
+            return super()._fit_tasks(data)
         finally:
             del self._held_rows, self._held_data
 
@@ -147,7 +148,8 @@ class SGDSVC(StochasticMachine):
                 f"validation_fraction={share:g} holds {len(chosen)} of {n} rows out and leaves a class without any; "
                 "give more rows or hold out fewer."
             )
-        held = (data.kept[chosen], labels.label[chosen], data.weight[chosen] * labels.factors[labels.label[chosen]])
+        weight = data.weight[chosen] * labels.factors[labels.label[chosen]]
+        held = (data.kept[chosen], labels.label[chosen], weight, labels.scheme)
         trained = data._replace(
             kept=data.kept[rest], weight=data.weight[rest], extra=labels._replace(label=labels.label[rest])
         )
@@ -160,9 +162,12 @@ class SGDSVC(StochasticMachine):
         self._held: list[HeldOut | None] = [None] * n_tasks
         held = getattr(self, "_held_data", None)
         if held is not None:
-            X, label, weight = held
-            design, classes = backend_for("cpu").design(scaled(X, scaling)), max(n_tasks, 2)
-            self._held = [HeldOut(design, task.sign, weight) for task in OneVsRest(classes).tasks(label)]
+            X, label, weight, scheme = held
+            design = backend_for("cpu").design(scaled(X, scaling))
+            self._held = [
+                HeldOut(design.take(task.rows), task.sign, weight[task.rows]) if len(task.rows) else None
+                for task in scheme.tasks(label)
+            ]
         self._held_out = np.zeros(0, dtype=np.int64) if held is None else self._held_rows[0]
 
     def _prepare(self, run, visits, number):

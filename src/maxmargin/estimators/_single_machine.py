@@ -1,4 +1,4 @@
-"""Many classes in one problem: LinearSVC with Crammer and Singer's loss."""
+"""All classes in one problem, Crammer and Singer's or Weston and Watkins': SVC and LinearSVC come here."""
 
 from __future__ import annotations
 
@@ -8,58 +8,129 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.backends import backend_for, single_threaded_blas
-from maxmargin.certificates import judge_crammer_singer
+from maxmargin._types import FloatArray, IntArray
+from maxmargin._validation import cache_bytes
+from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
+from maxmargin.certificates import definiteness, judge_all_classes, scores_at
 from maxmargin.estimators._interrupt import InterruptFlag
-from maxmargin.estimators._linear_base import margins_of
-from maxmargin.estimators._linear_run import linear_history, seed_of
+from maxmargin.estimators._kernel_folds import fold_tables
+from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training
+from maxmargin.estimators._many_classes import Folds
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import warn_unless_reached
-from maxmargin.estimators._scaling import fitted_scaling, scaled
-from maxmargin.problems import CrammerSingerProblem
-from maxmargin.solvers import CrammerSinger, Watch
+from maxmargin.problems import ALL_CLASSES, AllClassesProblem
+from maxmargin.solvers import AllClassesBlocks, AllClassesSolution, Watch
 
 
-def fit_crammer_singer(estimator: Any, data: Training) -> Any:
-    """Fit ``estimator``, a LinearSVC, as one problem; its ``loss`` is not used, as in scikit-learn."""
-    if estimator.penalty != "l2" or np.isinf(estimator.C):
+def all_classes_problem(estimator: Any, data: Training) -> AllClassesProblem:
+    """The problem of the kept rows; C must be finite."""
+    if np.isinf(estimator.C):
         raise ValueError(
-            "Crammer and Singer's machine needs penalty='l2' and a finite C; got "
-            f"penalty={estimator.penalty!r}, C={estimator.C!r}"
+            f"multiclass={estimator._multiclass!r} needs a finite C; got C={estimator.C!r}. The hard margin is there "
+            "for two classes at a time: multiclass='ovo' or 'ovr'"
         )
-    rows = data.X if len(data.kept) == data.n else data.X[data.kept]
     labels = data.extra
-    problem = CrammerSingerProblem(
-        labels.label, estimator.C * labels.weights(data), len(labels.classes), estimator.fit_intercept
-    )
-    scaling = fitted_scaling(rows, data.weight) if estimator.scale else None
+    kind = ALL_CLASSES[estimator._multiclass]
+    return kind(labels.label, estimator.C * labels.weights(data), len(labels.classes), estimator.fit_intercept)
+
+
+def fit_all_classes(estimator: Any, data: Training) -> Any:
+    """Fit a kernel classifier as one problem."""
+    if estimator.solver not in ("auto", "decomposition"):
+        raise ValueError(
+            f"solver={estimator.solver!r} is for two-class problems; multiclass={estimator._multiclass!r} needs 'auto'"
+        )
+    kernel, problem = estimator._resolve_kernel(data), all_classes_problem(estimator, data)
+    rows = data.X if len(data.kept) == data.n else _take(estimator, data)
     reporter = FitReporter(estimator, data.X, data.y)
     reporter.begin(1)
-    deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     after_round, end = reporter.round_callback(0)
+    number: IntArray | None = estimator._new_folds(data.extra) if estimator._wanted_calibration is not None else None
+    held = [] if number is None else [number == fold for fold in range(int(number.max(initial=-1)) + 1)]
     with InterruptFlag() as interrupted, single_threaded_blas():
-        watch = Watch(0.0, estimator.tol, estimator.max_iter, deadline, interrupted, after_round)
-        solution = CrammerSinger(backend_for("cpu"), seed_of(estimator)).solve(problem, scaled(rows, scaling), watch)
+        run = _Run(estimator, kernel, rows, interrupted)
+        solution = run.solve(problem, _warm_start(estimator, data), after_round)
+        folds = [run.solve(problem.masked(rows), solution) for rows in held]
     end()
-    warn_unless_reached([solution])
-    certificate = judge_crammer_singer(rows, problem, solution.W, solution.intercept, solution.alpha, scaling)
+    warn_unless_reached([solution, *folds])
+    certificate = None if estimator.certify is False else _certified(kernel, data, problem, solution)
     estimator._forget()
-    W, b = solution.W, solution.intercept
-    if scaling is not None:
-        W = W / scaling.scale
-        b = b - W @ scaling.center
-        estimator.center_, estimator.scale_ = scaling
-    two = len(labels.classes) == 2
-    estimator.coef_ = W[1:] - W[:1] if two else W
-    estimator.intercept_ = b[1:] - b[:1] if two else b
-    used = np.flatnonzero(np.any(solution.alpha != 0, axis=1))
-    estimator.support_, estimator.dual_coef_ = data.kept[used], solution.alpha[used].T.copy()
-    estimator.C_, estimator.margin_ = float(estimator.C), margins_of(estimator.coef_)
-    estimator.n_iter_, estimator.history_ = solution.n_iter, linear_history([solution])
-    estimator.shape_fit_ = data.X.shape
-    estimator._publish_labels(data)
-    if estimator.certify:
+    estimator.kernel_, estimator.history_ = kernel, linear_history([solution])
+    if certificate is not None:
         estimator.certificates_, estimator.certificate_ = [certificate], certificate
+    estimator.fit_status_ = int(not solution.status.reached)
+    estimator.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n,)
+    estimator._publish_table(data, _lines(solution.alpha), _lines(solution.intercept[None]).ravel())
+    estimator.n_iter_ = np.array([solution.n_iter])
+    if number is not None:
+        _publish_folds(estimator, data, number, solution, folds)
     reporter.close()
     return estimator
+
+
+class _Run:
+    """One Gram matrix and one deadline for the fit and its folds."""
+
+    def __init__(self, estimator: Any, kernel: Any, rows: Any, interrupted: Any):
+        self.estimator, self.interrupted = estimator, interrupted
+        backend, limit = backend_for(estimator.device), estimator.time_limit
+        self.gram = backend.gram(
+            kernel, rows, cache_bytes=cache_bytes(estimator.cache_size), threads=effective_threads(estimator.n_jobs)
+        )
+        self.deadline = math.inf if limit is None else time.perf_counter() + limit
+        self.solver = AllClassesBlocks(backend)
+
+    def solve(self, problem: AllClassesProblem, start: Any, callback: Any = None) -> AllClassesSolution:
+        e = self.estimator
+        watch = Watch(e.tol, e.gap_tol, e.max_iter, self.deadline, self.interrupted, callback)
+        return self.solver.solve(problem, self.gram, watch, start)
+
+
+def _take(estimator: Any, data: Training) -> Any:
+    if estimator._precomputed:
+        return data.X[np.ix_(data.kept, data.kept)]
+    return [data.X[i] for i in data.kept] if isinstance(data.X, list) else data.X[data.kept]
+
+
+def _lines(alpha: FloatArray) -> FloatArray:
+    """(n, classes) values as published: a line per class, or for two classes their difference."""
+    return (alpha[:, 1] - alpha[:, 0])[None] if alpha.shape[1] == 2 else alpha.T.copy()
+
+
+def _warm_start(estimator: Any, data: Training) -> Any:
+    """The last fit's dual variables, where the data have the same shape and the classes are the same."""
+    known = estimator.warm_start and hasattr(estimator, "support_")
+    if (
+        not known
+        or estimator.shape_fit_ != getattr(data.X, "shape", (data.n,))
+        or not estimator._same_scheme(data.extra)
+    ):
+        return None
+    table, b = estimator._fitted_table(data)[:, data.kept], estimator.intercept_
+    if len(table) == 1:
+        table, b = np.vstack([-table, table]) / 2, np.concatenate([-b, b]) / 2
+    alpha = np.ascontiguousarray(table.T)
+    return AllClassesSolution(alpha, b, alpha, None, 0, ())  # type: ignore[arg-type]  # a point, not an outcome
+
+
+def _certified(kernel: Any, data: Training, problem: AllClassesProblem, solution: AllClassesSolution) -> Any:
+    alpha = solution.alpha
+    used = np.flatnonzero(alpha.any(axis=1))
+    f = scores_at(kernel, data.X, data.kept, data.kept[used], alpha[used])
+    definite = definiteness(kernel, data.X, data.kept)
+    return judge_all_classes(
+        problem, float(np.vdot(alpha, f)), f + solution.intercept, alpha, solution.intercept, definite
+    )
+
+
+def _publish_folds(estimator: Any, data: Training, number: Any, solution: Any, found: list[AllClassesSolution]) -> None:
+    """Held-out scores came with the solutions."""
+    tables = fold_tables(estimator, data, [_lines(fold.alpha) for fold in found])
+    intercept = np.array([_lines(fold.intercept[None]).ravel() for fold in found]).reshape(
+        -1, len(estimator.intercept_)
+    )
+    scores = _lines(solution.f).T.copy()
+    for fold, one in enumerate(found):
+        scores[number == fold] = _lines(one.f).T[number == fold]
+    estimator._publish_calibration(data.extra, data.weight, Folds(number, tables, intercept), scores)

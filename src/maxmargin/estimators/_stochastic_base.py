@@ -7,10 +7,9 @@ import time
 from abc import abstractmethod
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -18,15 +17,15 @@ from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import backend_for, effective_threads, run_parallel, single_threaded_blas
 from maxmargin.certificates import Scaling, worst
 from maxmargin.estimators._interrupt import InterruptFlag
-from maxmargin.estimators._linear_base import LinearClassifierMachine
-from maxmargin.estimators._linear_run import seed_of
-from maxmargin.estimators._machine import Training, leaves_no_trace
+from maxmargin.estimators._linear_classifier import LinearClassifierMachine
+from maxmargin.estimators._linear_model import publish_weights, published_weights
+from maxmargin.estimators._machine import Labels, Training, leaves_no_trace, seed_of
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import warn_unless_reached
 from maxmargin.estimators._scaling import fitted_scaling, scaled, warn_of_unequal_columns
 from maxmargin.estimators._stream import Chunk, checked_chunk, require_finite_weights
 from maxmargin.losses import Hinge
-from maxmargin.multiclass import OneVsRest
+from maxmargin.multiclass import Scheme
 from maxmargin.penalties import resolve_penalty
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers import LinearPoint, LinearSolution, Watch
@@ -44,7 +43,7 @@ class StochasticMachine(LinearClassifierMachine):
             name: LinearClassifierMachine._parameter_constraints[name]
             for name in (
                 "fit_intercept", "scale", "time_limit", "certify", "n_jobs", "warm_start", "verbose", "random_state",
-                "class_weight",
+                "class_weight", "multiclass", "code_words", "calibration",
             )
         },
         "lam": [Interval(Real, 0.0, None, closed="neither")],
@@ -52,6 +51,9 @@ class StochasticMachine(LinearClassifierMachine):
         "order": [StrOptions({"shuffle", "draw", "given"})],
         "average": ["boolean"],
     }  # fmt: skip
+
+    _no_single = "its steps are those of a two-class problem; use LinearSVC, or 'ovo', 'ovr' or 'code'"
+    _folds_start_warm = False  # steps that start at the fit on all rows have seen those that are held out
 
     _stream: Any = None  # the vectors of every task after the last chunk
 
@@ -65,11 +67,11 @@ class StochasticMachine(LinearClassifierMachine):
     def _stream_steps(self, run: Run, visits: Any, number: int) -> None:
         """The steps of one chunk."""
 
-    def _first_step(self, design: Any, weight: FloatArray, gain: float) -> float:
+    def _first_step(self, design: Any, weight: FloatArray, gain: float, lam: float) -> float:
         """The number of steps that count as done before the first; ``gain`` is the mean weight of the classes."""
         return 0.0
 
-    def _radius(self, gain: float) -> float:
+    def _radius(self, gain: float, lam: float) -> float:
         """The ball that iterates are projected onto, 0 for none; ``gain`` is the mean weight of the rows' classes."""
         return 0.0
 
@@ -94,22 +96,21 @@ class StochasticMachine(LinearClassifierMachine):
 
     # -- fit --------------------------------------------------------------------------------------------------
 
-    def _fit(self, data: Training):
+    def _fit_tasks(self, data: Training):
         rows = data.X if len(data.kept) == data.n else data.X[data.kept]
-        loss, penalty = self._pair()
         cost = self._cost(data)
-        problems = [LinearProblem(loss, penalty, t, cost * c, self.fit_intercept) for t, c in self._targets(data)]
+        problems, where = self._problems(data, cost)
         scaling = fitted_scaling(rows, data.weight) if self.scale else None
         if not self.scale:
             warn_of_unequal_columns(rows[:LOOKED_AT], getattr(self, "feature_names_in_", None))
-        starts = self._warm_starts(data, problems, scaling)
+        starts = self._warm_starts(data, problems, where, scaling)
         reporter = FitReporter(self, data.X, data.y)
-        solutions, steps = self._solved(data, rows, scaling, problems, starts, reporter)
+        solutions, steps = self._solved(data, rows, scaling, problems, where, starts, reporter)
         require_finite_weights([solution.point.w for solution in solutions])
         warn_unless_reached(solutions)
-        certificates = self._certified(rows, problems, solutions, scaling)
+        certificates = self._certified(rows, problems, where, solutions, scaling)
         self._forget()
-        self._publish(data, problems, solutions, scaling, cost)
+        self._publish(data, where, solutions, scaling, cost)
         self.t_, self._stream = steps, None
         self._publish_more()
         if certificates is not None:
@@ -117,7 +118,7 @@ class StochasticMachine(LinearClassifierMachine):
         reporter.close()
         return self
 
-    def _solved(self, data: Training, raw: RowData, scaling: Scaling | None, problems, starts, reporter):
+    def _solved(self, data: Training, raw: RowData, scaling: Scaling | None, problems, where, starts, reporter):
         """(solutions, steps made) of all tasks."""
         reporter.begin(len(problems))
         threads, backend = effective_threads(self.n_jobs), backend_for("cpu")
@@ -128,22 +129,30 @@ class StochasticMachine(LinearClassifierMachine):
         with InterruptFlag() as interrupted, single_threaded_blas():
             design = backend.design(scaled(raw, scaling), threads if at_once == 1 else 1)
             rows = self._row_order(backend, raw, data.extra.label)
-            gain = data.extra.factors[data.extra.label]
-            mean = float(np.average(gain, weights=data.weight))
-            warm = any(start is not None for start in starts)
-            before, radius = self.t_ if warm else self._first_step(design, data.weight, mean), self._radius(mean)
-            runs = [
-                Run(backend, design, problem.target * gain, float(self.lam), int(self.batch_size), self.fit_intercept,
-                    started(design.d, design.n, start, before), radius)
-                for problem, start in zip(problems, starts, strict=True)
-            ]  # fmt: skip
+            gain, total = data.extra.factors[data.extra.label], float(data.weight.sum())
+
+            def run_of(number: int) -> tuple[Run, IntArray, FloatArray]:
+                """(run, order of its rows, their weights) of a task."""
+                own, start, problem = where[number], starts[number], problems[number]
+                part = _Part(design, rows, data.weight, gain) if own is None else _part(design, rows, data, gain, own)
+                mean = float(np.average(part.gain, weights=part.weight))
+                lam = float(self.lam) * total / float(part.weight.sum())  # C is the same for all tasks
+                before = self.t_ if start is not None else self._first_step(part.design, part.weight, mean, lam)
+                vectors = started(part.design.d, part.design.n, start, before)
+                run = Run(backend, part.design, problem.target * part.gain, lam, int(self.batch_size),
+                          self.fit_intercept, vectors, self._radius(mean, lam))  # fmt: skip
+                return run, part.order, part.weight
+
+            found = [run_of(number) for number in range(len(problems))]
+            runs = [run for run, _, _ in found]
             self._begin(len(problems), scaling)
 
             def share(numbers: range) -> None:
                 for number in numbers:
                     after_round, end = reporter.round_callback(number)
                     watch = Watch(0.0, self._goal(), -1, deadline, interrupted, after_round)
-                    visits = Visits(backend, rows, data.weight, self.order, seed)
+                    _, order, weight = found[number]
+                    visits = Visits(backend, order, weight, self.order, seed)
                     self._prepare(runs[number], visits, number)
                     solutions[number] = self._run(problems[number], runs[number], visits, watch, number)
                     end()
@@ -196,27 +205,29 @@ class StochasticMachine(LinearClassifierMachine):
         scaling = self._stream_scaling(chunk, first)
         backend = backend_for("cpu")
         design = backend.design(scaled(chunk.X, scaling))
-        tasks = OneVsRest(len(chunk.classes)).tasks(chunk.label)
+        scheme = self._new_scheme(len(chunk.classes)) if first else self._scheme
+        tasks = scheme.tasks(chunk.label)
         gain = chunk.factors[chunk.label]
+        lam, count = float(self.lam), len(tasks)
         mean = float(np.average(gain, weights=chunk.weight))
-        before, radius = self._first_step(design, chunk.weight, mean) if first else 0.0, self._radius(mean)
-        vectors = self._stream_vectors(design.d, before, len(tasks), scaling, first)
-        runs = [
-            Run(backend, design, task.sign * gain, float(self.lam), int(self.batch_size), self.fit_intercept,
-                vectors[k], radius)
-            for k, task in enumerate(tasks)
-        ]  # fmt: skip
-        seed = seed_of(self) + getattr(self, "chunks_", 0)
-        rows = np.arange(design.n)
+        before, radius = self._first_step(design, chunk.weight, mean, lam) if first else 0.0, self._radius(mean, lam)
+        vectors = self._stream_vectors(design.d, before, count, scaling, first)
         if first:
-            self._begin(len(tasks), scaling)
-        for k, run in enumerate(runs):
-            visits = Visits(backend, rows, chunk.weight, self.order, seed)
+            self._begin(count, scaling)
+        seed, runs = seed_of(self) + getattr(self, "chunks_", 0), []
+        for k, task in enumerate(tasks):
+            own = design if len(task.rows) == design.n else design.take(task.rows)
+            push = task.sign * gain[task.rows]
+            run = Run(backend, own, push, lam, int(self.batch_size), self.fit_intercept, vectors[k], radius)
+            runs.append(run)
+            if own.n == 0:
+                continue  # the chunk has no row of either class of this pair
+            visits = Visits(backend, np.arange(own.n), chunk.weight[task.rows], self.order, seed)
             if first:
                 self._prepare(run, visits, k)
             self._stream_steps(run, visits, k)
         require_finite_weights([run.model()[0] for run in runs])
-        self._publish_stream(chunk, runs, scaling)
+        self._publish_stream(chunk, scheme, runs, scaling)
 
     def _stream_scaling(self, chunk: Chunk, first: bool) -> Scaling | None:
         if first:
@@ -229,24 +240,20 @@ class StochasticMachine(LinearClassifierMachine):
             return [started(d, 0, None, steps) for _ in range(count)]
         if self._stream is not None:
             return [vectors.copy() for vectors in self._stream]
-        shift, none = scaling or Scaling.none(d), np.zeros(0)
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        W, intercept = published_weights(self, scaling)
         points = [
-            LinearPoint(w * shift.scale, float(b + w @ shift.center) if self.fit_intercept else 0.0, none)
-            for w, b in zip(coef, self.intercept_, strict=True)
+            LinearPoint(w, float(b) if self.fit_intercept else 0.0, np.zeros(0))
+            for w, b in zip(W, intercept, strict=True)
         ]
         return [started(d, 0, point, self.t_) for point in points]
 
-    def _publish_stream(self, chunk: Chunk, runs: list[Run], scaling: Scaling | None) -> None:
+    def _publish_stream(self, chunk: Chunk, scheme: Scheme, runs: list[Run], scaling: Scaling | None) -> None:
         chunks, seasons = getattr(self, "chunks_", 0) + 1, getattr(self, "n_iter_", 0) + 1
         self._forget()
-        shift = scaling or Scaling.none(chunk.X.shape[1])
         models = [run.model() for run in runs]
-        self.coef_ = np.array([w for w, _ in models]) / shift.scale
-        self.intercept_ = np.array([b for _, b in models]) - self.coef_ @ shift.center
-        if scaling is not None:
-            self.center_, self.scale_ = scaling
-        self.classes_, self.class_weight_ = chunk.classes, chunk.factors
+        publish_weights(self, np.array([w for w, _ in models]), np.array([b for _, b in models]), scaling)
+        self._publish_scheme(Labels(chunk.classes, chunk.label, chunk.factors), scheme)
+        self.class_weight_ = chunk.factors
         self.t_, self.chunks_, self.n_iter_ = max(run.steps for run in runs), chunks, seasons
         self._stream = [run.vectors for run in runs]
         self._publish_more()
@@ -256,3 +263,20 @@ class StochasticMachine(LinearClassifierMachine):
         # without an intercept half of all directions are of one class, whatever the weights of the classes
         tags.classifier_tags.poor_score = not self.fit_intercept
         return tags
+
+
+class _Part(NamedTuple):
+    """Rows of one task: in what order to take them, their weights and those of their classes."""
+
+    design: Any
+    order: IntArray
+    weight: FloatArray
+    gain: FloatArray
+
+
+def _part(design: Any, order: IntArray, data: Training, gain: FloatArray, own: IntArray) -> _Part:
+    """Some of the rows, numbered anew, in the order they have among all."""
+    place = np.full(len(order), -1)
+    place[own] = np.arange(len(own))
+    numbers = place[order]
+    return _Part(design.take(own), numbers[numbers >= 0], data.weight[own], gain[own])

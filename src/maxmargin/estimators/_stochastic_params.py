@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from maxmargin.estimators._params import document_classes
+
 BATCH = """batch_size : int, default=1
         Rows in a step; the last batch of a pass may be smaller.
     order : {'shuffle', 'draw', 'given'}, default='shuffle'
@@ -12,7 +14,8 @@ BATCH = """batch_size : int, default=1
         them in place of whole weights make any difference. Weights that are not whole numbers decide how often a row
         is visited."""
 
-SHARED = """class_weight : dict, 'balanced' or None, default=None
+SHARED = """{many_classes}
+    class_weight : dict, 'balanced' or None, default=None
         Factor of the loss for each class; 'balanced' uses the (weighted) class counts.
     scale : bool, default=False
         Centre every feature (not of sparse rows) and divide it by its weighted standard deviation first. The model
@@ -28,10 +31,11 @@ SHARED = """class_weight : dict, 'balanced' or None, default=None
     verbose : bool or int, default=0
         Show a progress line: the relative gap against time.
     random_state : int, RandomState or None, default=None
-        Seed of the order in which rows are visited; None is 0."""
+        Seed of the order in which rows are visited, of a calibration's folds and of random code words; None is 0."""
 
-ATTRIBUTES = """coef_, intercept_, classes_, class_weight_, n_features_in_
+ATTRIBUTES = """coef_, intercept_, n_features_in_
         As in scikit-learn.
+    {many_attributes}
     certificate_ : Certificate
         How far from optimal the fit stopped, proven; the worst over the tasks. The dual point is made of the steps that
         the rows have caused. None of these after ``partial_fit``: the rows of earlier chunks are gone.
@@ -65,4 +69,4 @@ def documented_stochastic(cls: Any) -> Any:
         history = SGD_HISTORY if cls.__name__ == "SGDSVC" else PEGASOS_HISTORY
         text = cls.__doc__.replace("{batch}", BATCH).replace("{shared}", SHARED).replace("{attributes}", ATTRIBUTES)
         cls.__doc__ = text.replace("{history}", history)
-    return cls
+    return document_classes(cls)

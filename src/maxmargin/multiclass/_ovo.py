@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-
-
-class BinaryTask(NamedTuple):
-    """Rows of a two-class task and their signs."""
-
-    rows: IntArray
-    sign: FloatArray
-    classes: tuple[int, int]  # (positive, negative)
+from maxmargin.multiclass._scheme import BinaryTask, Scheme, positive_against_rest, squeezed
 
 
 @dataclass(frozen=True)
-class OneVsOne:
+class OneVsOne(Scheme):
     """Pairs (a, b), a < b, in LIBSVM's order; a is the positive class, except that with two classes b is."""
-
-    n_classes: int
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -32,7 +22,7 @@ class OneVsOne:
     def tasks(self, label: IntArray) -> list[BinaryTask]:
         """One task per pair, on the rows of its two classes."""
         if self.n_classes == 2:
-            return [BinaryTask(np.arange(len(label)), np.where(label == 1, 1.0, -1.0), (1, 0))]
+            return [BinaryTask(np.arange(len(label)), positive_against_rest(label, 1), (1, 0))]
         own = [np.flatnonzero(label == k) for k in range(self.n_classes)]
         tasks = []
         for a, b in self.pairs:
@@ -42,7 +32,7 @@ class OneVsOne:
         return tasks
 
     def decide(self, scores: FloatArray) -> FloatArray:
-        """(n, pairs) scores to (n, classes): votes, plus the summed scores squeezed into (-1/3, 1/3)."""
+        """Votes, plus the summed scores squeezed into (-1/3, 1/3)."""
         votes = np.zeros((len(scores), self.n_classes))
         sums = np.zeros_like(votes)
         for number, (a, b) in enumerate(self.pairs):
@@ -51,7 +41,27 @@ class OneVsOne:
             sums[:, b] -= score
             votes[score > 0, a] += 1
             votes[score <= 0, b] += 1
-        return votes + sums / (3 * (np.abs(sums) + 1))
+        return votes + squeezed(sums)
+
+    def couple(self, p: FloatArray) -> FloatArray:
+        """min sum_{a<b} (r_ba p_a - r_ab p_b)^2, sum p = 1: Wu, Lin and Weng 2004, second method.
+
+        One small linear system per row.
+        """
+        n, k = len(p), self.n_classes
+        Q = np.zeros((n, k + 1, k + 1))
+        for number, (a, b) in enumerate(self.pairs):
+            r_ab = p[:, number]
+            r_ba = 1.0 - r_ab
+            Q[:, a, a] += r_ba**2
+            Q[:, b, b] += r_ab**2
+            Q[:, a, b] -= r_ab * r_ba
+            Q[:, b, a] -= r_ab * r_ba
+        Q[:, :k, k] = Q[:, k, :k] = 1.0
+        right = np.zeros((n, k + 1, 1))
+        right[:, k] = 1.0
+        found = np.maximum(np.linalg.solve(Q, right)[:, :k, 0], 0.0)
+        return found / found.sum(axis=1, keepdims=True)
 
     def pack(self, coefs: list[FloatArray], label: IntArray) -> FloatArray:
         """Per-task coefficients to LIBSVM's (classes - 1, n) table: class a's rows hold pair (a, b) in line b - 1."""
@@ -71,7 +81,7 @@ class OneVsOne:
             coefs.append(np.where(label[task.rows] == a, table[b - 1, task.rows], table[a, task.rows]))
         return coefs
 
-    def per_pair(self, table: FloatArray, label: IntArray) -> FloatArray:
+    def per_task(self, table: FloatArray, label: IntArray) -> FloatArray:
         """(rows, pairs) coefficients of support vectors with labels ``label``, for one product with the kernel."""
         columns = np.zeros((len(label), len(self.pairs)))
         for number, (a, b) in enumerate(self.pairs):

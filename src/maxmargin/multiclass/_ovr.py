@@ -7,21 +7,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.multiclass._ovo import BinaryTask
+from maxmargin.multiclass._scheme import BinaryTask, Scheme, positive_against_rest
 
 
 @dataclass(frozen=True)
-class OneVsRest:
+class OneVsRest(Scheme):
     """A task per class; of two classes one task, the second class being the positive one."""
 
-    n_classes: int
+    @property
+    def per_class(self) -> bool:
+        return True
 
     def tasks(self, label: IntArray) -> list[BinaryTask]:
         """Every task has all rows."""
         rows = np.arange(len(label))
         positive = [1] if self.n_classes == 2 else list(range(self.n_classes))
-        return [BinaryTask(rows, np.where(label == k, 1.0, -1.0), (k, -1)) for k in positive]
+        return [BinaryTask(rows, positive_against_rest(label, k), (k, -1)) for k in positive]
 
     def decide(self, scores: FloatArray) -> FloatArray:
-        """(n, classes) scores: those of the machines."""
+        """The scores of the machines."""
         return scores
+
+    def couple(self, p: FloatArray) -> FloatArray:
+        """Every class's probability, divided by their sum."""
+        return normalised(p)
+
+
+def normalised(p: FloatArray) -> FloatArray:
+    """Rows with sum 1; where everything is 0, no class is likelier than another."""
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])

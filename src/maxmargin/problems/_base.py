@@ -10,11 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.problems._dual_qp import DualQP
 
 
@@ -43,6 +43,9 @@ class Judged(NamedTuple):
 class Problem(ABC):
     """Abstract base of the problems; ``K`` enters only through ``f = K beta``."""
 
+    #: The field with the rows' costs.
+    cost_name: ClassVar[str] = "C"
+
     @cached_property
     def qp(self) -> DualQP:
         """The dual quadratic programme (made once)."""
@@ -69,6 +72,11 @@ class Problem(ABC):
         # every problem is a dataclass, which this base class cannot say of itself, hence the ignores
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return replace(self, **{k: v[index] for k, v in values.items() if isinstance(v, np.ndarray)})  # type: ignore[type-var]
+
+    def masked(self, held: Array) -> Problem:
+        """The same problem without the rows ``held`` (bool), which keep their places: what they may cost becomes 0."""
+        costs = getattr(self, self.cost_name)
+        return replace(self, **{self.cost_name: np.where(held, 0.0, costs)})  # type: ignore[type-var]  # as above
 
     def unit(self, beta: FloatArray, f: FloatArray) -> float:
         """How many units of ``f`` one margin unit of the published model is."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._types import Array, FloatArray
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.problems._base import Judged, Offsets, Problem, middle
 from maxmargin.problems._dual_qp import AT_BOUND, DualQP
@@ -111,6 +111,8 @@ class NuSVCProblem(_Hull):
     Each class must hold half of that sum, so nu is cut at twice the lighter class's share.
     """
 
+    cost_name = "weight"
+
     sign: FloatArray
     weight: FloatArray
     nu: float
@@ -164,10 +166,15 @@ class HardMarginProblem(_Hull):
     sign: FloatArray
     scale: float  # the largest k(x, x): what "distance 0" is measured against
     fit_intercept: bool = True
+    held: Array | None = None  # rows left out of a fold
+
+    def masked(self, held):
+        return replace(self, held=held)
 
     def sizes(self):
         # the cap is out of reach: a class with one support vector, alpha = 1, must not look as if it were at a bound
-        return np.full(len(self.sign), 2.0), 2.0 if self.fit_intercept else 1.0
+        cap = np.full(len(self.sign), 2.0) if self.held is None else np.where(self.held, 0.0, 2.0)
+        return cap, 2.0 if self.fit_intercept else 1.0
 
     def delivered(self, beta, offsets):
         # margin rho > 0 on every row in the limit: dividing by rho makes the hyperplane canonical
@@ -203,7 +210,8 @@ class HardMarginProblem(_Hull):
     def require_separable(self, beta: FloatArray, f: FloatArray) -> None:
         """Raise with the witness unless the nearest points found are apart."""
         square = max(float(beta @ f), 0.0)
-        separates = np.min(self.sign * (f + self.offsets(beta, f).intercept)) > 0
+        margins = self.sign * (f + self.offsets(beta, f).intercept)
+        separates = np.min(margins if self.held is None else margins[~self.held]) > 0
         if square > TOUCHING * self.scale and separates:
             return
         positive, negative = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)

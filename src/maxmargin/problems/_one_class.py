@@ -19,6 +19,8 @@ class OneClassProblem(Problem):
     Dual: min 1/2 beta' K beta, 0 <= beta_i <= v_i, sum beta = nu sum(v); the published intercept is -rho.
     """
 
+    cost_name = "weight"
+
     weight: FloatArray
     nu: float
     scale: float = 0.0  # the largest k(x, x)

@@ -7,17 +7,22 @@ from typing import Any
 from maxmargin.backends import Backend
 from maxmargin.solvers._base import Gram, Record, Solution, Status, Watch
 from maxmargin.solvers._linear import LinearPoint, LinearSolution
-from maxmargin.solvers.crammer_singer import CrammerSinger
+from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesSolution
+from maxmargin.solvers.all_classes_blocks import AllClassesBlocks
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.dual_gradient import DualGradient
+from maxmargin.solvers.folds import FOLDS, fold_numbers, left_out
 from maxmargin.solvers.interior_point import InteriorPoint
 from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_convex
 from maxmargin.solvers.many import can_solve_many, solve_many
 
 __all__ = [
+    "FOLDS",
     "LINEAR_NAMES",
     "NAMES",
-    "CrammerSinger",
+    "AllClassesBlocks",
+    "AllClassesLinear",
+    "AllClassesSolution",
     "Decomposition",
     "DualGradient",
     "Gram",
@@ -29,6 +34,8 @@ __all__ = [
     "Status",
     "Watch",
     "can_solve_many",
+    "fold_numbers",
+    "left_out",
     "make_linear_solver",
     "make_solver",
     "require_convex",

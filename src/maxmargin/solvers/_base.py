@@ -100,7 +100,7 @@ class Gram(Protocol):
         """f += K[:, index] @ delta, in place."""
 
     def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
-        """K[lines] @ beta computed afresh in float64."""
+        """K[lines] @ beta computed afresh in float64; beta is (n,) or (n, k)."""
 
     @property
     def recomputes(self) -> bool:

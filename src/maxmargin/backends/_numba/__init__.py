@@ -9,9 +9,9 @@ import numpy as np
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import all_filled
 from maxmargin.backends._numba import (
+    all_classes,
     choose,
     coordinate,
-    crammer_singer,
     dual_coordinate,
     program,
     slopes,
@@ -158,8 +158,11 @@ class NumbaBackend(Backend):
         (stochastic.csr_keys if sparse else stochastic.dense_keys)(rows, bits, out)
         return out
 
-    def crammer_singer_epoch(self, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed):
-        return crammer_singer.csr_epoch(rows, W, alpha, label, C, squares, order, shift, rate, sums, seed)
+    def all_classes_epoch(self, simplex, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed):
+        return all_classes.csr_epoch(simplex, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed)
+
+    def all_classes_block(self, simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs):
+        return all_classes.block_epochs(simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs)
 
     def solve_many(self, batch, threads):
         def strip(first):

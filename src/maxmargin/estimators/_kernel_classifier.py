@@ -1,0 +1,155 @@
+"""What SVC and NuSVC share: labels, tasks of every scheme, decisions, folds for calibration."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.estimators._base import KernelMachine, _dense
+from maxmargin.estimators._kernel_folds import FoldTables, fold_scores, known_scores, solve_folds
+from maxmargin.estimators._machine import Training, labels_of
+from maxmargin.estimators._many_classes import ManyClasses
+from maxmargin.estimators._run import Outcome
+
+
+class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
+    """Base of the kernel classifiers; subclasses state the two-class problem."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelMachine._parameter_constraints,
+        **ManyClasses._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "probability": ["boolean", StrOptions({"deprecated"})],
+        "fit_intercept": ["boolean"],
+    }
+
+    def _validate_targets(self, y):
+        if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
+            check_classification_targets(y)
+        return y
+
+    def _describe(self, data):
+        labels = labels_of(data, self.class_weight)
+        if self.decision_function_shape == "ovo" and self._multiclass != "ovo" and len(labels.classes) > 2:
+            raise ValueError(
+                "decision_function_shape='ovo' has a column for every pair of classes, which only multiclass='ovo' "
+                f"has machines for; got multiclass={self._multiclass!r}"
+            )
+        return labels._replace(scheme=self._new_scheme(len(labels.classes)))
+
+    def _problems(self, data, kernel):
+        labels = data.extra
+        weights = labels.weights(data)
+        return [
+            (data.kept[task.rows], self._problem(task, data, weights[task.rows], kernel))
+            for task in labels.scheme.tasks(labels.label)
+        ]
+
+    def _publish(self, data, outcomes: list[Outcome]):
+        labels = data.extra
+        table = labels.scheme.pack([outcome.delivered.dual_coef for outcome in outcomes], labels.label)
+        intercept = np.array([outcome.delivered.intercept for outcome in outcomes])
+        self._publish_table(data, table, intercept)
+        self.n_iter_ = np.array([outcome.solution.n_iter for outcome in outcomes], dtype=np.int64)
+        if self._multiclass == "code":
+            self._publish_fired(np.column_stack([known_scores(outcome) for outcome in outcomes]))
+        if self._wanted_calibration is not None:
+            number = self._new_folds(labels)
+            folds, scores = solve_folds(self, data, self.kernel_, outcomes, number)
+            self._publish_calibration(labels, data.weight, folds, scores)
+
+    def _publish_table(self, data: Training, table: FloatArray, intercept: FloatArray) -> None:
+        """Classes, support vectors in LIBSVM's order (by class, then by row), coefficients and intercepts."""
+        labels = data.extra
+        self._publish_scheme(labels, labels.scheme)
+        self.class_weight_ = labels.factors
+        used = np.flatnonzero(np.any(table != 0, axis=0))
+        order = used[np.argsort(labels.label[used], kind="stable")]
+        self.n_support_ = np.bincount(labels.label[order], minlength=len(self.classes_)).astype(np.int32)
+        self.intercept_ = intercept
+        self._publish_support(data, data.kept[order], table[:, order])
+
+    def _fitted_coefs(self, data, problems):
+        labels = data.extra
+        if not self._same_scheme(labels):
+            return [None] * len(problems)
+        return list(labels.scheme.unpack(self._fitted_table(data)[:, data.kept], labels.label))
+
+    def _fitted_table(self, data: Training) -> FloatArray:
+        """(lines, n) coefficients of the last fit."""
+        table = np.zeros((self.dual_coef_.shape[0], data.n))
+        table[:, self.support_] = _dense(self.dual_coef_)
+        return table
+
+    # -- prediction -------------------------------------------------------------------------------------------
+
+    def _task_coef(self) -> FloatArray:
+        label: IntArray = np.repeat(np.arange(len(self.classes_)), self.n_support_)
+        return self._scheme.per_task(_dense(self.dual_coef_), label)
+
+    def _task_scores(self, X):
+        return self._scores(X, self._task_coef()) + self.intercept_
+
+    def _fold_scores(self, X):
+        tables: FoldTables = self.folds_.coef
+        return fold_scores(self, X, tables, self.folds_.intercept)
+
+    def decision_function(self, X):
+        """Scores whose arg-max is the prediction (of a model without calibration).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes: positive means ``classes_[1]``. Beyond, (n_samples, n_classes),
+        or (n_samples, pairs) for ``decision_function_shape='ovo'``: positive means the first class of the pair.
+        """
+        check_is_fitted(self)
+        if self.decision_function_shape == "ovo" and self.multiclass_ == "ovo" and len(self.classes_) > 2:
+            return self._task_scores(X)
+        return super().decision_function(X)
+
+    def predict(self, X):
+        """Class of every row: the arg-max of the decision function (a score of exactly 0 is ``classes_[0]``).
+
+        With a calibration it is the arg-max of the probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return super().predict(X)
+
+    @property
+    def _wanted_calibration(self):
+        asked = self.probability is True or self.probability is np.True_
+        if asked and self.calibration not in (None, "sigmoid"):
+            raise ValueError(
+                f"probability=True means calibration='sigmoid', but calibration={self.calibration!r}; give one of them"
+            )
+        return "sigmoid" if asked else self.calibration
+
+    def _linear_weights(self):
+        weights = self._task_coef().T @ self.support_vectors_
+        return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)

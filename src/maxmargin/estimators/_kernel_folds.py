@@ -1,0 +1,94 @@
+"""Cross-validation of a fitted kernel classifier: folds as masks over its kernel, started at its solution."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.estimators._base import Support
+from maxmargin.estimators._machine import Training
+from maxmargin.estimators._many_classes import Folds
+from maxmargin.estimators._run import Outcome, Task, published_scale, run_tasks
+from maxmargin.kernels import Kernel
+from maxmargin.solvers import left_out
+
+
+class FoldTables(NamedTuple):
+    """Coefficients of all folds' machines on the rows that any of them uses."""
+
+    support: Support
+    label: IntArray  # of these rows
+    tables: FloatArray  # (folds, lines, rows), as the scheme packs them
+
+
+def solve_folds(
+    estimator: Any, data: Training, kernel: Kernel, outcomes: list[Outcome], number: IntArray
+) -> tuple[Folds, FloatArray]:
+    """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
+    scheme, label = data.extra.scheme, data.extra.label
+    tasks = scheme.tasks(label)
+    places, wanted = [], []
+    for k, (outcome, task) in enumerate(zip(outcomes, tasks, strict=True)):
+        for fold in range(int(number.max(initial=-1)) + 1):
+            held = number[task.rows] == fold
+            if held.any():
+                problem, start = left_out(outcome.delivered.problem, outcome.solution.beta, held)
+                places.append((fold, k))
+                wanted.append(Task(outcome.delivered.rows, problem, start))
+    trained = dict(zip(places, run_tasks(estimator, kernel, data.X, wanted) if wanted else [], strict=True))
+    # a fold that holds out no row of a task has the machine of the whole
+    per_fold = [
+        [trained.get((fold, k), outcomes[k]) for k in range(len(tasks))]
+        for fold in range(int(number.max(initial=-1)) + 1)
+    ]
+    tables = [scheme.pack([o.delivered.dual_coef for o in machines], label) for machines in per_fold]
+    intercept = np.array([[o.delivered.intercept for o in machines] for machines in per_fold]).reshape(-1, len(tasks))
+    folds = Folds(number, fold_tables(estimator, data, tables), intercept)
+    if all(len(task.rows) == len(label) for task in tasks):  # the scores came with the gradient
+        scores = np.column_stack([known_scores(outcome) for outcome in outcomes])
+        for fold, machines in enumerate(per_fold):
+            held = number == fold
+            scores[held] = np.column_stack([known_scores(machine) for machine in machines])[held]
+        return folds, scores
+    return folds, held_out_scores(estimator, data, folds)
+
+
+def known_scores(outcome: Outcome) -> FloatArray:
+    """Scores on the task's rows, as the solver left them."""
+    return outcome.solution.f * published_scale(outcome) + outcome.delivered.intercept
+
+
+def fold_tables(estimator: Any, data: Training, tables: list[FloatArray]) -> FoldTables:
+    """Tables (lines, n) of every fold, kept on the rows that count in any of them."""
+    stacked = np.array(tables).reshape(len(tables), -1, len(data.kept))
+    used = np.flatnonzero((stacked != 0).any(axis=(0, 1)))
+    order = used[np.argsort(data.extra.label[used], kind="stable")]
+    support = estimator._support(data, data.kept[order])
+    return FoldTables(support, data.extra.label[order], stacked[:, :, order])
+
+
+def held_out_scores(estimator: Any, data: Training, folds: Folds) -> FloatArray:
+    """(n, tasks) scores of the rows of each fold by its own machines, of rows in none by the model itself."""
+    rows = data.X if not isinstance(data.X, list) else np.array(data.X, dtype=object)
+    scores = np.empty((len(data.kept), folds.intercept.shape[1]))
+    for fold in range(-1, len(folds.intercept)):
+        held = np.flatnonzero(folds.number == fold)
+        if len(held) == 0:
+            continue
+        some = rows[data.kept[held]]
+        if fold < 0:
+            scores[held] = estimator._task_scores(some)
+            continue
+        coef = estimator._scheme.per_task(folds.coef.tables[fold], folds.coef.label)
+        scores[held] = estimator._scores(some, coef, folds.coef.support) + folds.intercept[fold]
+    return scores
+
+
+def fold_scores(estimator: Any, X: Any, tables: FoldTables, intercept: FloatArray) -> list[FloatArray]:
+    """(n, tasks) scores of every fold's machines, from one table of kernel values."""
+    count, width = intercept.shape
+    coef = np.hstack([estimator._scheme.per_task(table, tables.label) for table in tables.tables])
+    values = estimator._scores(X, coef, tables.support)
+    return [values[:, k * width : (k + 1) * width] + intercept[k] for k in range(count)]

@@ -1,0 +1,136 @@
+"""What all linear classifiers have in common: labels, schemes for many classes, folds for calibration."""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.linear_model._base import SparseCoefMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from maxmargin._types import FloatArray, RowData
+from maxmargin.estimators._linear_base import LinearMachine, Target
+from maxmargin.estimators._linear_model import dense_coef
+from maxmargin.estimators._machine import Training, labels_of
+from maxmargin.estimators._many_classes import Folds, ManyClasses
+
+
+class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, LinearMachine):
+    """Linear classifiers: classes, tasks, decisions."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearMachine._parameter_constraints,
+        **ManyClasses._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    #: Whether a fold may start at the fit on all rows: only if it ends at its own optimum wherever it started.
+    _folds_start_warm: ClassVar[bool] = True
+
+    def _validate_targets(self, y):
+        if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
+            check_classification_targets(y)
+        return y
+
+    def _described(self, data):
+        labels = labels_of(data, getattr(self, "class_weight", None))
+        counts = labels.factors[labels.label] > 0  # rows of a class without weight are left out like others
+        if not counts.any():
+            raise ValueError(f"class_weight={self.class_weight!r} leaves no row any weight; give one class more than 0")
+        labels = labels._replace(label=labels.label[counts], scheme=self._new_scheme(len(labels.classes)))
+        return data._replace(weight=data.weight[counts], kept=data.kept[counts], extra=labels)
+
+    def _targets(self, data):
+        labels = data.extra
+        weight = labels.weights(data)
+        return [
+            Target(task.sign, weight[task.rows], task.rows if len(task.rows) < len(labels.label) else None)
+            for task in labels.scheme.tasks(labels.label)
+        ]
+
+    def _publish_labels(self, data):
+        self._publish_scheme(data.extra, data.extra.scheme)
+        self.class_weight_ = data.extra.factors
+
+    def _same_labels(self, data):
+        return self._same_scheme(data.extra)
+
+    def _slack_of(self, f, y):
+        return np.maximum(0.0, 1.0 - self._signs(y) * f)
+
+    def _signs(self, y: Any) -> FloatArray:
+        """(n, tasks) signs of these classes, nan where a row is not of the task."""
+        label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        tasks = self._scheme.tasks(label)
+        signs = np.full((len(label), len(tasks)), np.nan)
+        for k, task in enumerate(tasks):
+            signs[task.rows, k] = task.sign
+        return signs
+
+    # -- fit --------------------------------------------------------------------------------------------------
+
+    def _fit(self, data: Training):
+        began = time.perf_counter()
+        super()._fit(data)
+        if self._multiclass == "code":
+            self._publish_fired(self._raw_scores(_rows(data)))
+        if self._wanted_calibration is not None:
+            self._calibrate(data, began)
+        return self
+
+    def _calibrate(self, data: Training, began: float) -> None:
+        """Fit the model without the rows of each fold in turn, and calibrate on the scores of these."""
+        labels, rows = data.extra, _rows(data)
+        number = self._new_folds(labels)
+        scores = self._raw_scores(rows)
+        coef, intercept = [], []
+        for fold in range(int(number.max(initial=-1)) + 1):
+            train, held = number != fold, np.flatnonzero(number == fold)
+            part = labels._replace(label=labels.label[train])
+            left = None if self.time_limit is None else max(1e-3, self.time_limit - (time.perf_counter() - began))
+            model = self._for_fold(left)._fit_tasks(
+                data._replace(kept=data.kept[train], weight=data.weight[train], extra=part)
+            )
+            coef.append(dense_coef(model))
+            intercept.append(model.intercept_)
+            scores[held] = model._raw_scores(rows[held])
+        folds = Folds(number, np.array(coef), np.array(intercept).reshape(len(coef), -1))
+        self._publish_calibration(labels, data.weight, folds, scores)
+
+    def _for_fold(self, time_limit: float | None) -> Any:
+        """A copy to be fitted on part of the rows, quietly and without proof."""
+        model = copy.copy(self)
+        model.calibration, model.certify, model.verbose, model.time_limit = None, False, 0, time_limit
+        model.warm_start = self._folds_start_warm
+        for name in [name for name in vars(model) if name.startswith(("_skl_", "_callback", "_parent_"))]:
+            del model.__dict__[name]
+        return model
+
+    # -- prediction -------------------------------------------------------------------------------------------
+
+    def _raw_scores(self, X: RowData) -> FloatArray:
+        """(n, tasks) scores of checked rows."""
+        return np.asarray(safe_sparse_dot(X, dense_coef(self).T), dtype=np.float64) + self.intercept_
+
+    def _checked_rows(self, X: Any) -> RowData:
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+
+    def _task_scores(self, X):
+        return self._raw_scores(self._checked_rows(X))
+
+    def _fold_scores(self, X):
+        X = self._checked_rows(X)
+        return [
+            np.asarray(safe_sparse_dot(X, W.T)) + b
+            for W, b in zip(self.folds_.coef, self.folds_.intercept, strict=True)
+        ]
+
+
+def _rows(data: Training) -> RowData:
+    return data.X if len(data.kept) == data.n else data.X[data.kept]

@@ -1,0 +1,62 @@
+"""What a fitted linear model publishes, whichever machine fitted it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import Array, FloatArray
+from maxmargin.certificates import Scaling
+from maxmargin.estimators._machine import Training
+
+
+class LinearFit(NamedTuple):
+    """Weights, intercepts and dual variables of every task, in the units the problem was solved in."""
+
+    W: FloatArray  # (tasks, d)
+    intercept: FloatArray  # (tasks,)
+    beta: FloatArray  # (tasks, rows that count)
+    cost: float
+    n_iter: int
+    history: Array
+
+
+def publish_fit(estimator: Any, data: Training, fit: LinearFit, scaling: Scaling | None) -> None:
+    """Everything of a model with dual variables."""
+    publish_weights(estimator, fit.W, fit.intercept, scaling)
+    used = np.flatnonzero(np.any(fit.beta != 0, axis=0))
+    estimator.support_, estimator.dual_coef_ = data.kept[used], np.ascontiguousarray(fit.beta[:, used])
+    estimator.C_, estimator.n_iter_, estimator.history_ = fit.cost, fit.n_iter, fit.history
+    estimator.shape_fit_ = data.X.shape
+    estimator._publish_labels(data)
+
+
+def publish_weights(estimator: Any, W: FloatArray, intercept: FloatArray, scaling: Scaling | None) -> None:
+    """coef_ and intercept_ for rows as they come, margin_, and the scaling if there was one."""
+    shift = scaling or Scaling.none(W.shape[1])
+    estimator.coef_ = W / shift.scale
+    estimator.intercept_ = intercept - estimator.coef_ @ shift.center
+    estimator.margin_ = margins_of(W)
+    if scaling is not None:
+        estimator.center_, estimator.scale_ = scaling
+
+
+def published_weights(estimator: Any, scaling: Scaling | None) -> tuple[FloatArray, FloatArray]:
+    """Invert :func:`publish_weights`: (W, intercepts) in scaled units, as arrays of their own."""
+    coef = dense_coef(estimator)
+    shift = scaling or Scaling.none(coef.shape[1])
+    return coef * shift.scale, np.atleast_1d(estimator.intercept_) + coef @ shift.center
+
+
+def dense_coef(estimator: Any) -> FloatArray:
+    """coef_ as (tasks, d), whatever it was turned into."""
+    return estimator.coef_.toarray() if sp.issparse(estimator.coef_) else np.atleast_2d(estimator.coef_)
+
+
+def margins_of(W: FloatArray) -> FloatArray:
+    """1 / ||w|| of every line, inf where w is 0."""
+    norms = np.linalg.norm(W, axis=1)
+    with np.errstate(divide="ignore"):
+        return np.where(norms > 0, 1.0 / norms, np.inf)

@@ -1,0 +1,251 @@
+"""What every classifier has: a scheme for many classes, decisions, probabilities and prediction sets (M21).
+
+A family of machines says how its tasks' scores are computed, on all of them and fold by fold; everything else is here.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.calibration import KINDS, Sigmoid, fit_calibrator, fit_conformal
+from maxmargin.estimators._machine import Labels, seed_of
+from maxmargin.multiclass import BINARY, SINGLE, Fired, Scheme, make_scheme
+from maxmargin.solvers import fold_numbers
+
+
+class Folds(NamedTuple):
+    """The models of a cross-validation, each fitted without the rows of its fold."""
+
+    number: IntArray  # the fold of every row that counts; -1: in none
+    coef: Any  # per fold, what the family keeps
+    intercept: FloatArray  # (folds, tasks)
+
+
+class ManyClasses:
+    """Mixin of the classifiers."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "multiclass": [StrOptions({*BINARY, *SINGLE})],
+        "code_words": [StrOptions({"one-hot", "random", "exhaustive"}), "array-like"],
+        "calibration": [StrOptions(set(KINDS)), None],
+    }
+
+    #: Why the family cannot fit all classes as one problem; None if it can.
+    _no_single: ClassVar[str | None] = None
+
+    multiclass: Any
+    code_words: Any
+    calibration: Any
+    classes_: Any
+
+    # -- what a family must say -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _task_scores(self, X: Any) -> FloatArray:
+        """(n, tasks) scores of the fitted machines."""
+
+    @abstractmethod
+    def _fold_scores(self, X: Any) -> list[FloatArray]:
+        """(n, tasks) scores of every fold's machines."""
+
+    # -- the scheme -------------------------------------------------------------------------------------------
+
+    @property
+    def _multiclass(self) -> str:
+        """What the parameters ask for."""
+        return self.multiclass
+
+    def _new_scheme(self, n_classes: int) -> Scheme:
+        """The scheme of a fit; an error where it makes no sense for this machine."""
+        name = self._multiclass
+        if name in SINGLE and self._no_single is not None:
+            raise ValueError(f"{type(self).__name__} has no multiclass={name!r}: {self._no_single}")
+        return make_scheme(name, n_classes, self.code_words, seed_of(self))
+
+    @property
+    def _scheme(self) -> Scheme:
+        """The scheme of the fitted model."""
+        words = getattr(self, "code_words_", None)
+        return make_scheme(self.multiclass_, len(self.classes_), words)
+
+    def _publish_scheme(self, labels: Labels, scheme: Scheme) -> None:
+        self.classes_, self.multiclass_ = labels.classes, self._multiclass
+        if self._multiclass == "code":
+            self.code_words_ = scheme.words  # type: ignore[attr-defined]  # of CodeWords
+
+    def _same_scheme(self, labels: Labels) -> bool:
+        """Whether the fitted model has the tasks that a fit with these labels has."""
+        words = getattr(labels.scheme, "words", None)
+        return (
+            np.array_equal(labels.classes, self.classes_)
+            and self.multiclass_ == self._multiclass
+            and (words is None or np.array_equal(words, self.code_words_))
+        )
+
+    def _publish_fired(self, scores: FloatArray) -> None:
+        """Report on the training rows whether exactly one machine said "mine", where there is one per class."""
+        if self._multiclass == "code" and self._scheme.per_class and len(self.classes_) > 2:
+            self.fired_ = self._scheme.fired(scores)
+
+    def fired(self, X) -> Fired:
+        """For how many rows no machine, exactly one and several fired (had a positive score).
+
+        With one machine per class (``multiclass='ovr'``, or 'code' with one-hot words) nothing makes sure that exactly
+        one does; the largest score then decides.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Fired
+            A named tuple (none, one, several).
+        """
+        check_is_fitted(self)
+        if self.multiclass_ in SINGLE:
+            raise ValueError(
+                f"the scores of multiclass={self.multiclass_!r} say more or less than others, not yes or no"
+            )
+        return self._scheme.fired(self._task_scores(X))
+
+    # -- decisions --------------------------------------------------------------------------------------------
+
+    def decision_function(self, X):
+        """Scores whose arg-max is the prediction (of a model without calibration).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes: positive means ``classes_[1]``. Beyond, (n_samples, n_classes).
+        """
+        check_is_fitted(self)
+        scores = self._task_scores(X)
+        return scores.ravel() if len(self.classes_) == 2 else self._scheme.decide(scores)
+
+    def predict(self, X):
+        """Class of every row: the arg-max of the decision function (a score of exactly 0 is ``classes_[0]``).
+
+        With a calibration it is the arg-max of the probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self._wanted_calibration is not None and hasattr(self, "calibrators_"):
+            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return self.classes_[self._scheme.classes_of(self._task_scores(X))]
+
+    # -- probabilities and sets -------------------------------------------------------------------------------
+
+    @property
+    def _wanted_calibration(self) -> str | None:
+        """The kind of calibration that the parameters ask for."""
+        return self.calibration
+
+    def _new_folds(self, labels: Labels) -> IntArray:
+        return fold_numbers(labels.label, seed_of(self))
+
+    def _publish_calibration(self, labels: Labels, weight: FloatArray, folds: Folds, scores: FloatArray) -> None:
+        """Fit a calibrator per task and the sets' quantiles to held-out scores (n, tasks).
+
+        ``weight`` counts rows; the classes' factors are costs, and what happens how often does not depend on them.
+        """
+        kind, scheme = self._wanted_calibration, self._scheme
+        assert kind is not None  # nobody calibrates unasked
+        self.folds_ = folds
+        self.calibrators_ = [
+            fit_calibrator(kind, scores[task.rows, k], task.sign, weight[task.rows])
+            for k, task in enumerate(scheme.tasks(labels.label))
+        ]
+        self.conformal_ = fit_conformal(self._decided(scores), labels.label, weight, folds.number)
+        if kind == "sigmoid":
+            found = [c for c in self.calibrators_ if isinstance(c, Sigmoid)]
+            self.probA_, self.probB_ = np.array([c.a for c in found]), np.array([c.b for c in found])
+
+    def _decided(self, scores: FloatArray) -> FloatArray:
+        """(n, classes) decision scores, for two classes too."""
+        return np.column_stack([-scores, scores]) if len(self.classes_) == 2 else self._scheme.decide(scores)
+
+    def _check_calibration(self) -> bool:
+        if self._wanted_calibration is None:
+            raise AttributeError(
+                "predict_proba and predict_set are not available without a calibration: set calibration='sigmoid', "
+                "'isotonic' or 'venn-abers' (or probability=True, where there is one) and fit"
+            )
+        return True
+
+    def _require_calibrated(self) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "calibrators_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} was fitted without a calibration (calibration=None, probability=False); "
+                "fit it again"
+            )
+
+    @available_if(_check_calibration)
+    def predict_proba(self, X):
+        """Probability of every class; needs a calibration.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), in the order of ``classes_``
+        """
+        self._require_calibrated()
+        scores = self._task_scores(X)
+        p = np.column_stack([calibrator(scores[:, k]) for k, calibrator in enumerate(self.calibrators_)])
+        return self._scheme.distribution(p)
+
+    @available_if(_check_calibration)
+    def predict_log_proba(self, X):
+        """Logarithm of :meth:`predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    @available_if(_check_calibration)
+    def predict_set(self, X, coverage=0.9):
+        """Conformal prediction sets: classes that cannot be ruled out; needs a calibration.
+
+        If training rows and new ones are exchangeable (independent draws from one source are), the set holds the true
+        class with probability 1 - 2 (1 - coverage) at least, but for a term that vanishes with the number of rows;
+        usually it is about ``coverage``. That is on average over all rows, not for each class or region.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        coverage : float in (0, 1), default=0.9
+            Share of rows whose set shall hold the truth.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes), in the order of ``classes_``
+        """
+        if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+            raise ValueError(f"coverage must be a number between 0 and 1, both excluded; got {coverage!r}")
+        self._require_calibrated()
+        return self.conformal_.mask([self._decided(s) for s in self._fold_scores(X)], float(coverage))

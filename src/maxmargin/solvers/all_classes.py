@@ -1,0 +1,92 @@
+"""All classes in one linear machine by sequential dual descent: one row at a time, all of its classes exactly.
+
+Problem: :class:`~maxmargin.problems.AllClassesProblem` with a linear kernel.
+Invariant: W = X' alpha; the rows' constraints. Intercepts by the method of multipliers: b = shift + rate sum(alpha).
+Cost of an epoch: twice the non-zeros of X times the classes. Paper: Keerthi et al. 2008.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import FloatArray, RowData
+from maxmargin.backends import Backend, as_csr
+from maxmargin.problems import AllClassesProblem
+from maxmargin.solvers._base import Record, Status, Watch
+
+#: Epochs between two looks at the gap at most, growing with their number.
+LOOK, GROWTH = 5, 1.5
+#: Looks without any gain of the gap that end the fit.
+PATIENCE = 20
+
+
+@dataclass(frozen=True)
+class AllClassesSolution:
+    """Dual variables and intercepts of all classes."""
+
+    alpha: FloatArray  # (n, classes)
+    intercept: FloatArray  # (classes,)
+    f: FloatArray  # (n, classes) scores of the training rows, intercepts included
+    status: Status
+    n_iter: int
+    history: tuple[Record, ...]
+    W: Any = None  # (classes, d), of a linear machine
+
+
+@dataclass(frozen=True)
+class AllClassesLinear:
+    """Options: ``seed`` of the order of the rows."""
+
+    backend: Backend
+    seed: int = 0
+
+    def solve(
+        self, problem: AllClassesProblem, X: RowData, watch: Watch, start: AllClassesSolution | None = None
+    ) -> AllClassesSolution:
+        """From ``start`` (or zero) until the watch says stop; rows without cost are passed over."""
+        rows = as_csr(sp.csr_array(X))
+        matrix = rows.matrix().astype(np.float64)
+        squares = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+        rate = float(squares.mean()) if problem.fit_intercept else 0.0
+        alpha, shift = started(problem, start)
+        W, sums, order = matrix.T @ alpha, alpha.sum(axis=0), np.arange(len(problem.label))
+        seed = np.uint64((2 * self.seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
+        epochs, look, best, in_vain = 0, LOOK, np.inf, 0
+        while True:
+            worst, following = self.backend.all_classes_epoch(
+                problem.shared_bound, rows, W, alpha, problem.label, problem.C, squares, order, shift, rate, sums, seed
+            )
+            seed, epochs = np.uint64(following), epochs + 1
+            shift += rate * sums
+            if epochs < look and worst > 0 and not watch.must_stop(epochs):
+                continue
+            look = int(max(look + 1, GROWTH * epochs)) if epochs >= look else look
+            look = min(look, epochs + 50)
+            W = matrix.T @ alpha
+            f = matrix @ W + shift
+            primal, gap = problem.primal(float(np.vdot(W, W)), f), problem.gap(f, alpha, shift)
+            status = watch.note(Record(epochs, time.perf_counter() - watch.began, primal, primal - gap, gap))
+            in_vain = 0 if gap < 0.999 * best else in_vain + 1
+            best = min(best, gap)
+            if status is None and in_vain > PATIENCE:
+                status = Status.STALLED
+            if status is not None:
+                history = tuple(watch.history)
+                return AllClassesSolution(alpha, shift.copy(), f, status, epochs, history, W.T.copy())
+
+
+def started(problem: AllClassesProblem, start: AllClassesSolution | None) -> tuple[FloatArray, FloatArray]:
+    """(alpha, intercepts) to begin with: those of ``start``, each row scaled into the problem's constraints."""
+    if start is None:
+        return np.zeros((len(problem.label), problem.n_classes)), np.zeros(problem.n_classes)
+    a = problem.pushes(start.alpha)
+    size = a.sum(axis=1) if problem.shared_bound else a.max(axis=1, initial=0.0)
+    a *= np.minimum(1.0, problem.C / np.maximum(size, 1e-300))[:, None]
+    alpha = -a
+    alpha[np.arange(len(a)), problem.label] = a.sum(axis=1)
+    return alpha, start.intercept.copy() if problem.fit_intercept else np.zeros(problem.n_classes)
