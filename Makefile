@@ -3,6 +3,7 @@ PYTHON ?= python3
 ARENA_ARGS ?=
 SCALING_ARGS ?=
 STOCHASTIC_ARGS ?=
+CLASSES_ARGS ?=
 MACHINE_ARGS ?=
 PYTEST_ARGS ?=
 
@@ -13,7 +14,7 @@ BIN := .venv/bin
 endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format arena scaling stochastic machine wheel clean
+.PHONY: demo test lint format arena scaling stochastic classes machine wheel clean
 
 demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
 	$(BIN)/python -m maxmargin.demo
@@ -38,6 +39,9 @@ scaling: .venv/.arena        ## time against rows and columns: make scaling SCAL
 
 stochastic: .venv/.arena     ## row updates per second of stochastic machines: make stochastic STOCHASTIC_ARGS="--data DIR"
 	$(BIN)/python -m benchmarks.stochastic $(STOCHASTIC_ARGS)
+
+classes: .venv/.arena        ## many classes and probabilities beside wrappers: make classes CLASSES_ARGS="--data DIR"
+	$(BIN)/python -m benchmarks.classes $(CLASSES_ARGS)
 
 machine: .venv/.arena        ## measure what this machine can do
 	$(BIN)/python -m benchmarks.machine $(MACHINE_ARGS)

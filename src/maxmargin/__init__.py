@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin import certificates, exceptions, io, kernels, losses, penalties, problems
+    from maxmargin import certificates, exceptions, inspection, io, kernels, losses, penalties, plotting, problems
     from maxmargin.certificates import Certificate, certify
     from maxmargin.estimators import (
         SGDSVC,
@@ -48,7 +48,7 @@ _HOMES = {
     "SVR": "estimators",
     "certify": "certificates",
 }
-_MODULES = ("certificates", "exceptions", "io", "kernels", "losses", "penalties", "problems")
+_MODULES = ("certificates", "exceptions", "inspection", "io", "kernels", "losses", "penalties", "plotting", "problems")
 
 __all__ = [
     "SGDSVC",
@@ -70,10 +70,12 @@ __all__ = [
     "certificates",
     "certify",
     "exceptions",
+    "inspection",
     "io",
     "kernels",
     "losses",
     "penalties",
+    "plotting",
     "problems",
 ]
 

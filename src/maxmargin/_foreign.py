@@ -79,20 +79,20 @@ def _training(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | Non
     """The training data, checked against the model."""
     machine = next((c.__name__ for c in type(model).__mro__ if c.__name__ in MACHINES), None)
     if machine is None:
-        raise TypeError(f"certify knows the machines {', '.join(MACHINES)}, got {type(model).__name__}")
+        raise TypeError(f"the kernel machines known are {', '.join(MACHINES)}, got {type(model).__name__}")
     check_is_fitted(model)
     if not takes_any_rows(model.kernel):
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     kept = np.flatnonzero(weight > 0)
-    kernel = _kernel_of(model, X)
+    kernel = kernel_of(model, X)
     _require_training_rows(model, X, n, kept)
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None and len(values) != n:
-            raise ValueError(f"X has {n} rows but {name} has {len(values)}; certify needs the training data")
+            raise ValueError(f"X has {n} rows but {name} has {len(values)}; give the training data")
     if y is None and machine not in ("OneClassSVM", "SVDD"):
-        raise ValueError(f"certify needs the targets y that {machine} was fitted on")
+        raise ValueError(f"the targets y that {machine} was fitted on are needed; got None")
     return _Training(machine, kernel, X, weight, kept, getattr(model, "C", C) if C is None else C)
 
 
@@ -167,7 +167,8 @@ def _pairs(k: int, label: IntArray, coef: FloatArray, kept: IntArray):
                 yield rows, sign, np.where(first, coef[b - 1, rows], coef[a, rows])
 
 
-def _kernel_of(model: Any, X: RowData) -> Kernel:
+def kernel_of(model: Any, X: RowData = None) -> Kernel:
+    """The kernel of a fitted machine; ``X`` are its training rows, for models that do not keep the width they used."""
     if hasattr(model, "kernel_"):
         return model.kernel_
     gamma = model.gamma
@@ -192,7 +193,7 @@ def _require_training_rows(model: Any, X: RowData, n: int, kept: IntArray) -> No
     if len(model.support_) and int(np.max(model.support_)) >= (n if ours else len(kept)):
         raise ValueError(
             f"the model's support vectors point at row {int(np.max(model.support_))}, but X has {n} rows; "
-            "certify needs the training data, in the same order"
+            "give the training data, in the same order"
         )
     if isinstance(model.kernel, Precomputed) or model.kernel == "precomputed" or takes_any_rows(model.kernel):
         return  # nothing numeric to compare
@@ -200,7 +201,7 @@ def _require_training_rows(model: Any, X: RowData, n: int, kept: IntArray) -> No
     if sp.issparse(X) and vectors.shape[1] < given.shape[1]:  # some libraries drop empty columns at the end
         vectors = np.pad(vectors, ((0, 0), (0, given.shape[1] - vectors.shape[1])))
     if given.shape != vectors.shape or not np.allclose(given, vectors, rtol=1e-5, atol=0.0):
-        raise ValueError("the support vectors are not among the rows of X; certify needs the training data")
+        raise ValueError("the support vectors are not among the rows of X; give the training data")
 
 
 def _dense(values: Any) -> Any:

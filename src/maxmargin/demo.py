@@ -20,6 +20,7 @@ from sklearn.model_selection import train_test_split
 
 import maxmargin
 from maxmargin import SVC, Certificate, certify
+from maxmargin.plotting import DecisionDisplay, GapDisplay
 
 PICTURE = "maxmargin-demo.png"
 PARAMETERS = {"C": 10.0, "gamma": "scale"}
@@ -29,7 +30,6 @@ PEER_TOLS = (1e-3, 1e-8)
 REPEATS = 5
 #: The two digits of the picture's left side, and the goal of its right side.
 PAIR, GAP_TOL = (3, 8), 1e-8
-BLUE, ORANGE, GREY = "#2b6cb0", "#dd6b20", "#4a5568"
 
 
 class Digits(NamedTuple):
@@ -107,7 +107,7 @@ def draw(data: Any, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         sys.exit("The picture needs matplotlib, which is not installed: pip install 'maxmargin[plot]'")
-    figure = Figure(figsize=(13, 5.6), layout="constrained")
+    figure = Figure(figsize=(14.5, 5.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     draw_regions(left, data)
     draw_history(right, data)
@@ -115,29 +115,14 @@ def draw(data: Any, path: Path) -> None:
 
 
 def draw_regions(axes: Any, data: Any) -> None:
-    """Two digits in two dimensions: regions, boundary, margins and support vectors."""
+    """Two digits in two dimensions: regions, boundary, margins, and what every image is to them."""
     chosen = np.isin(data.target, PAIR)
-    plane, label = PCA(n_components=2, random_state=0).fit_transform(data.data[chosen] / 16), data.target[chosen]
+    plane = PCA(n_components=2, random_state=0).fit_transform(data.data[chosen] / 16)
+    label = np.array([f"digit {digit}" for digit in data.target[chosen]])
     model = SVC(C=1.0).fit(plane, label)
-    low, high = plane.min(axis=0) - 0.35, plane.max(axis=0) + 0.35
-    x, y = np.meshgrid(np.linspace(low[0], high[0], 400), np.linspace(low[1], high[1], 400))
-    f = model.decision_function(np.column_stack([x.ravel(), y.ravel()])).reshape(x.shape)
-    axes.contourf(x, y, f, levels=[-np.inf, 0, np.inf], colors=[BLUE, ORANGE], alpha=0.16)
-    axes.contour(x, y, f, levels=[-1, 1], colors=GREY, linestyles="dashed", linewidths=1.2)
-    axes.contour(x, y, f, levels=[0], colors="black", linewidths=2)
-    for digit, colour in zip(PAIR, (BLUE, ORANGE), strict=True):
-        own = label == digit
-        axes.scatter(*plane[own].T, s=16, color=colour, linewidths=0, label=f"digit {digit}")
-    ring = {"facecolors": "none", "edgecolors": "black", "linewidths": 0.7}
-    axes.scatter(*plane[model.support_].T, s=60, **ring, label=f"support vectors ({len(model.support_)})")
-    axes.plot([], [], color="black", linewidth=2, label="boundary, f = 0")
-    axes.plot([], [], color=GREY, linestyle="dashed", linewidth=1.2, label="margins, f = ±1")
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    DecisionDisplay.from_estimator(model, plane, label, ax=axes)
     axes.set(xlabel="first principal component", ylabel="second principal component")
     axes.set_title(f"{PAIR[0]} against {PAIR[1]}: {len(label)} images, Gaussian kernel", loc="left")
-    axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=5, frameon=False, fontsize=8.5, columnspacing=1.2
-    )
 
 
 def draw_history(axes: Any, data: Any) -> None:
@@ -145,19 +130,9 @@ def draw_history(axes: Any, data: Any) -> None:
     X, odd = data.data / 16, data.target % 2
     # a cache too small for the whole kernel matrix: the fit goes by working sets, one point of the curve each
     model = SVC(C=10.0, gap_tol=GAP_TOL, cache_size=4).fit(X, odd)
-    history = model.history_
-    relative = history["gap"] / np.maximum(np.abs(history["primal"]), np.abs(history["dual"]))
-    axes.semilogy(history["iteration"], relative, "o-", color=BLUE, markersize=5, label="gap after each round")
-    axes.axhline(GAP_TOL, color=GREY, linestyle="dashed", linewidth=1.2, label=f"goal, gap_tol = {GAP_TOL:g}")
-    final = model.certificate_
-    axes.semilogy(
-        [history["iteration"][-1]], [final.relative_gap], "*", color=ORANGE, markersize=15,
-        label=f"certificate of the model: {final.relative_gap:.1e}",
-    )  # fmt: skip
-    axes.grid(True, alpha=0.25)
-    axes.set(xlabel="pairwise steps", ylabel="relative duality gap")
-    axes.set_title(f"Even against odd: {len(X):,} images, at most 4 MB of kernel values", loc="left")
-    axes.legend(loc="upper right", frameon=False, fontsize=9.5)
+    GapDisplay.from_estimator(model, x="iteration", ax=axes)
+    axes.set_xlabel("pairwise steps")
+    axes.set_title(f"Even against odd: {len(X):,} images, 4 MB of kernel values", loc="left")
 
 
 if __name__ == "__main__":

@@ -196,8 +196,10 @@ def test_row_values_are_losses_and_gaps(backend, curved, threads):
 def test_a_back_end_without_coordinate_descent_says_so():
     with pytest.raises(NotImplementedError, match="numpy back end has no dual coordinate descent; use solver='newton'"):
         get_backend("numpy").coordinate_epoch(*[None] * 10)
-    with pytest.raises(NotImplementedError, match="numpy back end has no Crammer-Singer"):
-        get_backend("numpy").crammer_singer_epoch(*[None] * 11)
+    with pytest.raises(NotImplementedError, match="numpy back end has no machine for all classes"):
+        get_backend("numpy").all_classes_epoch(*[None] * 12)
+    with pytest.raises(NotImplementedError, match="numpy back end has no machine for all classes"):
+        get_backend("numpy").all_classes_block(*[None] * 11)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)

@@ -73,7 +73,9 @@ FLIPS = {
     "lam": ({}, 0.5),
     "tol": ({}, 0.5),
     "multi_class": ({}, "crammer_singer"),
-    "multiclass": ({}, "crammer-singer"),
+    "multiclass": ({}, {"LinearSVC": "crammer-singer", "LinearClassifier": "ovo"}),
+    "code_words": ({"multiclass": "code"}, "exhaustive"),
+    "calibration": ({}, "sigmoid"),
     "fit_intercept": ({}, False),
     "class_weight": ({}, {0: 0.1}),
     "verbose": ({}, True),
@@ -121,7 +123,7 @@ def test_flipped_parameter_has_an_effect_or_is_on_the_list(machine, name, monkey
         assert one == other
         return
     base, other = FLIPS[name]
-    other = other[machine.__name__] if name == "loss" else other
+    other = other[machine.__name__] if name in ("loss", "multiclass") else other
     if machine is LinearRegressor and name in ("tol", "max_iter"):
         base = {"loss": "absolute"}  # the squared loss takes one step whatever is asked
     before = observed(machine, base, monkeypatch, capsys)
@@ -146,7 +148,9 @@ def test_values_that_make_no_sense_are_named(machine):
         "loss": ["hinges", 3],
         "penalty": ["l3", 3],
         "multi_class": ["ovo"],
-        "multiclass": ["ovo", "crammer_singer"],
+        "multiclass": ["one", "crammer_singer"],
+        "code_words": ["long", 3],
+        "calibration": ["platt", True],
         "time_limit": [0.0],
         "certify": ["full"],
         "scale": ["yes"],

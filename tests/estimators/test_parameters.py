@@ -39,7 +39,9 @@ FLIPS = {
     "random_state": ({"random_state": 0}, 1),
     "fit_intercept": ({}, False),
     "solver": ({}, "interior-point"),
-    "multiclass": ({}, "ova"),
+    "multiclass": ({}, "ovr"),
+    "code_words": ({"multiclass": "code"}, "exhaustive"),
+    "calibration": ({}, "isotonic"),
     "gap_tol": ({}, 0.5),
     "time_limit": ({"solver": "dual-gradient", "gap_tol": 1e-13, "max_iter": 100}, 1e-6),
     "certify": ({}, False),
@@ -48,7 +50,7 @@ FLIPS = {
 }
 
 #: Their other values are errors.
-RAISING = {"multiclass", "break_ties"}
+RAISING = {"break_ties"}
 
 WITH_PARAMETERS = [
     (machine, name)
@@ -141,6 +143,8 @@ def test_values_that_make_no_sense_are_named(machine):
         "class_weight": ["even"],
         "decision_function_shape": ["ova"],
         "multiclass": ["ova"],
+        "code_words": ["long", 3],
+        "calibration": ["platt", True],
         "warm_start": ["yes"],
         "n_jobs": [1.5, "all"],
     }

@@ -28,7 +28,7 @@ from maxmargin.losses import (
     SquaredHinge,
 )
 from maxmargin.penalties import L1, L2, ElasticNet, PNorm
-from maxmargin.problems import FEASIBILITY_TOL, CrammerSingerProblem, LinearProblem
+from maxmargin.problems import FEASIBILITY_TOL, LinearProblem
 
 law = settings(derandomize=True, deadline=None, max_examples=40, database=None)
 few = settings(law, max_examples=15)
@@ -264,22 +264,3 @@ def test_certify_says_what_the_fit_said(model, scale):
     assert again.holds
     assert again.primal == pytest.approx(said.primal, rel=1e-12)
     assert again.gap == pytest.approx(said.gap, abs=1e-12 * abs(said.primal))
-
-
-@law
-@given(data=st.data())
-def test_the_gap_of_crammer_singer_bounds_any_model(data):
-    n, k, d = data.draw(st.integers(3, 7)), data.draw(st.integers(2, 4)), 2
-    X = data.draw(hnp.arrays(np.float64, (n, d), elements=number))
-    label = data.draw(hnp.arrays(np.int64, n, elements=st.integers(0, k - 1)))
-    C = data.draw(hnp.arrays(np.float64, n, elements=st.integers(1, 8).map(lambda i: i / 4)))
-    problem = CrammerSingerProblem(label, C, k, fit_intercept=False)
-    share = data.draw(hnp.arrays(np.float64, (n, k), elements=st.integers(0, 8))) + 0.125
-    alpha = -C[:, None] * share / share.sum(axis=1, keepdims=True)
-    alpha[np.arange(n), label] += C
-    assert problem.infeasibility(alpha) <= 1e-12
-    own = (X.T @ alpha).T
-    f, other = X @ own.T, data.draw(hnp.arrays(np.float64, (k, d), elements=number))
-    gap, primal = problem.gap(f, alpha, np.zeros(k)), problem.primal(own, f)
-    assert gap >= 0
-    assert primal - gap <= problem.primal(other, X @ other.T) + 1e-9 * (1 + primal)

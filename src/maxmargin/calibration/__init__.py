@@ -3,6 +3,7 @@
 from maxmargin.calibration._calibrator import KINDS, Calibrator, fit_calibrator
 from maxmargin.calibration._conformal import Conformal, fit_conformal
 from maxmargin.calibration._isotonic import Isotonic, fit_isotonic
+from maxmargin.calibration._sharpen import fit_sharpness, sharpened
 from maxmargin.calibration._sigmoid import Sigmoid, fit_sigmoid
 from maxmargin.calibration._venn_abers import VennAbers, fit_venn_abers
 
@@ -16,6 +17,8 @@ __all__ = [
     "fit_calibrator",
     "fit_conformal",
     "fit_isotonic",
+    "fit_sharpness",
     "fit_sigmoid",
     "fit_venn_abers",
+    "sharpened",
 ]

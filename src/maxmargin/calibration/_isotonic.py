@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
+from sklearn.isotonic import isotonic_regression
 
 from maxmargin._types import FloatArray
 
@@ -23,7 +23,11 @@ class Isotonic:
 
 
 def fit_isotonic(scores: FloatArray, sign: FloatArray, weight: FloatArray) -> Isotonic:
-    """Least squares under monotony, kept within 1 / (N + 2) of 0 and 1: N rows do not prove that never happens."""
-    fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, sign > 0, sample_weight=weight)
+    """Least squares under monotony, kept 1 / (N + 2) away from 0 and 1: N rows do not prove that it never happens."""
+    distinct, group = np.unique(scores, return_inverse=True)
+    w = np.bincount(group, weight)
+    values = isotonic_regression(np.bincount(group, weight * (sign > 0)) / w, sample_weight=w)
     least = 1.0 / (float(weight.sum()) + 2.0)
-    return Isotonic(np.asarray(fitted.X_thresholds_), np.clip(fitted.y_thresholds_, least, 1 - least))
+    steps = np.diff(values) != 0
+    corner = np.append(True, steps) | np.append(steps, True)  # ends of level pieces
+    return Isotonic(distinct[corner], np.clip(values[corner], least, 1 - least))

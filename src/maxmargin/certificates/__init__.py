@@ -17,10 +17,17 @@ from maxmargin.certificates._kernel import (
     recomputed_scores,
     scores_at,
     scores_of,
+    take,
     union,
 )
 from maxmargin.certificates._linear import LinearDelivered, judge_linear, judge_linear_all_classes
-from maxmargin.certificates._linear_models import Scaling
+from maxmargin.certificates._linear_models import (
+    Scaling,
+    is_linear_model,
+    linear_tasks,
+    training_rows,
+    weights_of,
+)
 
 __all__ = [
     "Certificate",
@@ -31,15 +38,20 @@ __all__ = [
     "certify",
     "certify_tasks",
     "definiteness",
+    "is_linear_model",
     "judge",
     "judge_all",
     "judge_all_classes",
     "judge_linear",
     "judge_linear_all_classes",
+    "linear_tasks",
     "must_recompute",
     "recomputed_scores",
     "scores_at",
     "scores_of",
+    "take",
+    "training_rows",
     "union",
+    "weights_of",
     "worst",
 ]

@@ -23,8 +23,8 @@ def judge_all_classes(
 ) -> Certificate:
     """From sum_m ||w_m||^2, the scores f (n, classes) with intercepts, and alpha.
 
-    ``distance`` is 1/2 ||w - w(alpha)||^2, where w is another one. Intercepts are proven optimal among those of up to ten
-    times the size.
+    ``distance`` is 1/2 ||w - w(alpha)||^2, where w is another one. Intercepts are proven optimal among those of up to
+    ten times the size.
     """
     primal = problem.primal(square, f)
     gap = problem.gap(f, alpha, intercept) + distance

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from maxmargin._types import FloatArray, IntArray, RowData
@@ -56,20 +57,29 @@ def training_rows(model: Any, X: RowData, y: Any, sample_weight: Any) -> Trainin
     machine = machine_of(model)
     check_is_fitted(model)
     if y is None:
-        raise ValueError(f"certify needs the targets y that {machine} was fitted on")
+        raise ValueError(f"the targets y that {machine} was fitted on are needed; got None")
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     n, target = X.shape[0], column_or_1d(y)
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = np.ones(n) if sample_weight is None else np.array(sample_weight, dtype=np.float64)
     for name, values in (("y", target), ("sample_weight", weight)):
         if len(values) != n:
-            raise ValueError(f"X has {n} rows but {name} has {len(values)}; certify needs the training data")
-    factors = getattr(model, "class_weight_", None)
-    if machine in CLASSIFIERS and factors is not None:
-        weight = weight * np.asarray(factors)[np.searchsorted(model.classes_, target)]
+            raise ValueError(f"X has {n} rows but {name} has {len(values)}; give the training data")
+    held = np.asarray(getattr(model, "held_out_", []), dtype=np.intp)
+    weight[held[held < n]] = 0.0  # rows that a fit only looked at
+    factors = _class_factors(model, target, weight) if machine in CLASSIFIERS else None
+    if factors is not None:
+        weight = weight * factors[np.searchsorted(model.classes_, target)]
     kept = np.flatnonzero(weight > 0)
     scaled = hasattr(model, "scale_")
     scaling = Scaling(model.center_, model.scale_) if scaled else Scaling.none(X.shape[1])
     return TrainingRows(X if len(kept) == n else X[kept], target[kept], weight[kept], kept, n, scaling)
+
+
+def _class_factors(model: Any, y: Any, weight: FloatArray) -> FloatArray | None:
+    """The weight of every class; scikit-learn's linear models keep the parameter only."""
+    if hasattr(model, "class_weight_") or getattr(model, "class_weight", None) is None:
+        return getattr(model, "class_weight_", None)
+    return compute_class_weight(model.class_weight, classes=model.classes_, y=y, sample_weight=weight)
 
 
 def linear_tasks(
@@ -78,7 +88,7 @@ def linear_tasks(
     """[problem, w, intercept, beta, rows] of every task of a model with one weight vector per task."""
     machine, scaling = machine_of(model), rows.scaling
     loss, penalty = _loss_of(model, machine, C), resolve_penalty(getattr(model, "penalty", "l2"))
-    coef, intercept = _weights(model)
+    coef, intercept = weights_of(model)
     tasks = []
     for k, (sign, cost, own) in enumerate(_targets(model, machine, rows.y, rows.weight, C)):
         problem = LinearProblem(loss, penalty, sign, cost, bool(model.fit_intercept))
@@ -107,14 +117,15 @@ def all_classes_task(
     k, scaling = len(model.classes_), rows.scaling
     label = np.searchsorted(model.classes_, rows.y)
     problem = ALL_CLASSES[scheme](label, _cost_of(model, C) * rows.weight, k, bool(model.fit_intercept))
-    W, b = _weights(model)
+    W, b = weights_of(model)
     if k == 2:  # the model keeps the difference of its two classes, which are opposite
         W, b = np.vstack([-W, W]) / 2, np.concatenate([-b, b]) / 2
     alpha = np.column_stack([_dual(model, m, rows.n)[rows.kept] for m in range(k)])
     return problem, W * scaling.scale, b + W @ scaling.center, alpha
 
 
-def _weights(model: Any) -> tuple[FloatArray, FloatArray]:
+def weights_of(model: Any) -> tuple[FloatArray, FloatArray]:
+    """(weights (tasks, d), intercepts (tasks,)) as published."""
     coef = np.atleast_2d(_dense(model.coef_)).astype(np.float64)
     return coef, np.broadcast_to(np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)), (len(coef),))
 
@@ -157,7 +168,7 @@ def _dual(model: Any, k: int, n: int) -> FloatArray:
     if len(model.support_) and int(model.support_.max()) >= n:
         raise ValueError(
             f"the model's support vectors point at row {int(model.support_.max())}, but X has {n} rows; "
-            "certify needs the training data, in the same order"
+            "give the training data, in the same order"
         )
     beta = np.zeros(n)
     beta[model.support_] = np.atleast_2d(model.dual_coef_)[k]

@@ -6,6 +6,7 @@ on the way leaves the estimator as it was.
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -133,6 +134,7 @@ class KernelMachine(Machine):
         return run_tasks(self, kernel, data.X, tasks, reporter)
 
     def _validate(self, X, y, sample_weight) -> Training:
+        began = time.perf_counter()
         if sp.issparse(X) and self._precomputed:
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense square array.")
         if takes_any_rows(self.kernel) and _not_numbers(X):
@@ -146,7 +148,7 @@ class KernelMachine(Machine):
             n = X.shape[0]
         target = self._validate_targets(check_target(self, y, n)) if self._needs_y(y) else None
         weight, kept = kept_rows(sample_weight, X, n)
-        data = Training(X, target, weight[kept], kept, n)
+        data = Training(X, target, weight[kept], kept, n, began=began)
         data = data._replace(extra=self._describe(data))
         if self._precomputed:
             _check_gram(X)

@@ -29,7 +29,7 @@ def solve_folds(
     """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
     scheme, label = data.extra.scheme, data.extra.label
     tasks = scheme.tasks(label)
-    places, wanted = [], []
+    places, wanted, left = [], [], data.time_left(estimator.time_limit)
     for k, (outcome, task) in enumerate(zip(outcomes, tasks, strict=True)):
         for fold in range(int(number.max(initial=-1)) + 1):
             held = number[task.rows] == fold
@@ -37,7 +37,9 @@ def solve_folds(
                 problem, start = left_out(outcome.delivered.problem, outcome.solution.beta, held)
                 places.append((fold, k))
                 wanted.append(Task(outcome.delivered.rows, problem, start))
-    trained = dict(zip(places, run_tasks(estimator, kernel, data.X, wanted) if wanted else [], strict=True))
+    trained = dict(
+        zip(places, run_tasks(estimator, kernel, data.X, wanted, time_limit=left) if wanted else [], strict=True)
+    )
     # a fold that holds out no row of a task has the machine of the whole
     per_fold = [
         [trained.get((fold, k), outcomes[k]) for k in range(len(tasks))]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -125,12 +126,13 @@ class LinearMachine(Machine):
         return problems, [t.rows for t in targets]
 
     def _validate(self, X, y, sample_weight) -> Training:
+        began = time.perf_counter()
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation")
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         target = self._validate_targets(check_target(self, y, X.shape[0]))
         weight, kept = kept_rows(sample_weight, X, X.shape[0])
-        return self._described(Training(X, target, weight[kept], kept, X.shape[0]))
+        return self._described(Training(X, target, weight[kept], kept, X.shape[0], began=began))
 
     def _validate_targets(self, y: Any) -> Any:
         return y.astype(np.float64, copy=False)

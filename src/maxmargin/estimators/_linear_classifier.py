@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,15 +75,14 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
     # -- fit --------------------------------------------------------------------------------------------------
 
     def _fit(self, data: Training):
-        began = time.perf_counter()
         super()._fit(data)
         if self._multiclass == "code":
             self._publish_fired(self._raw_scores(_rows(data)))
         if self._wanted_calibration is not None:
-            self._calibrate(data, began)
+            self._calibrate(data)
         return self
 
-    def _calibrate(self, data: Training, began: float) -> None:
+    def _calibrate(self, data: Training) -> None:
         """Fit the model without the rows of each fold in turn, and calibrate on the scores of these."""
         labels, rows = data.extra, _rows(data)
         number = self._new_folds(labels)
@@ -93,8 +91,7 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
         for fold in range(int(number.max(initial=-1)) + 1):
             train, held = number != fold, np.flatnonzero(number == fold)
             part = labels._replace(label=labels.label[train])
-            left = None if self.time_limit is None else max(1e-3, self.time_limit - (time.perf_counter() - began))
-            model = self._for_fold(left)._fit_tasks(
+            model = self._for_fold(data.time_left(self.time_limit))._fit_tasks(
                 data._replace(kept=data.kept[train], weight=data.weight[train], extra=part)
             )
             coef.append(dense_coef(model))

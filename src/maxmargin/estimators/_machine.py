@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache, wraps
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -24,6 +25,11 @@ class Training(NamedTuple):
     kept: IntArray
     n: int
     extra: Any = None  # what the machine's :meth:`_describe` found out about the targets
+    began: float = 0.0  # when the fit began
+
+    def time_left(self, limit: float | None) -> float | None:
+        """What is left of a time limit, at least a millisecond."""
+        return None if limit is None else max(1e-3, limit - (time.perf_counter() - self.began))
 
 
 def leaves_no_trace(fit: Any) -> Any:

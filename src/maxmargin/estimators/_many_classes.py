@@ -16,9 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.calibration import KINDS, Sigmoid, fit_calibrator, fit_conformal
+from maxmargin.calibration import KINDS, Sigmoid, fit_calibrator, fit_conformal, fit_sharpness, sharpened
 from maxmargin.estimators._machine import Labels, seed_of
-from maxmargin.multiclass import BINARY, SINGLE, Fired, Scheme, make_scheme
+from maxmargin.multiclass import BINARY, SINGLE, Fired, OneVsRest, Scheme, make_scheme
 from maxmargin.solvers import fold_numbers
 
 
@@ -171,17 +171,37 @@ class ManyClasses:
 
         ``weight`` counts rows; the classes' factors are costs, and what happens how often does not depend on them.
         """
-        kind, scheme = self._wanted_calibration, self._scheme
+        kind = self._wanted_calibration
         assert kind is not None  # nobody calibrates unasked
         self.folds_ = folds
+        asked, seen = self._calibrated_view(kind == "sigmoid", scores)
         self.calibrators_ = [
-            fit_calibrator(kind, scores[task.rows, k], task.sign, weight[task.rows])
-            for k, task in enumerate(scheme.tasks(labels.label))
+            fit_calibrator(kind, seen[task.rows, k], task.sign, weight[task.rows])
+            for k, task in enumerate(asked.tasks(labels.label))
         ]
+        if len(self.classes_) > 2:
+            self.sharpness_ = fit_sharpness(self._coupled(scores), labels.label, weight)
         self.conformal_ = fit_conformal(self._decided(scores), labels.label, weight, folds.number)
         if kind == "sigmoid":
             found = [c for c in self.calibrators_ if isinstance(c, Sigmoid)]
             self.probA_, self.probB_ = np.array([c.a for c in found]), np.array([c.b for c in found])
+
+    def _calibrated_view(self, by_task: bool, scores: FloatArray) -> tuple[Scheme, FloatArray]:
+        """(scheme, scores) that calibrators see.
+
+        A sigmoid has two parameters and is content with a pair's rows. What has a step for every few rows overfits
+        them: of all-vs-all it sees the decision scores, class by class, and with them all rows.
+        """
+        if by_task or self.multiclass_ != "ovo" or len(self.classes_) == 2:
+            return self._scheme, scores
+        return OneVsRest(len(self.classes_)), self._scheme.decide(scores)
+
+    def _coupled(self, scores: FloatArray) -> FloatArray:
+        """(n, classes) probabilities from the scores of the tasks, before they are sharpened."""
+        scheme, seen = self._calibrated_view(isinstance(self.calibrators_[0], Sigmoid), scores)
+        return scheme.distribution(
+            np.column_stack([calibrate(s) for calibrate, s in zip(self.calibrators_, seen.T, strict=True)])
+        )
 
     def _decided(self, scores: FloatArray) -> FloatArray:
         """(n, classes) decision scores, for two classes too."""
@@ -217,9 +237,8 @@ class ManyClasses:
         ndarray of shape (n_samples, n_classes), in the order of ``classes_``
         """
         self._require_calibrated()
-        scores = self._task_scores(X)
-        p = np.column_stack([calibrator(scores[:, k]) for k, calibrator in enumerate(self.calibrators_)])
-        return self._scheme.distribution(p)
+        p = self._coupled(self._task_scores(X))
+        return sharpened(p, self.sharpness_) if len(self.classes_) > 2 else p
 
     @available_if(_check_calibration)
     def predict_log_proba(self, X):

@@ -67,8 +67,10 @@ MANY_ATTRIBUTES = """classes_, class_weight_
     fired_ : Fired
         With one-hot words: for how many training rows no machine, one and several had a positive score.
     calibrators_ : list
-        With a calibration: one function from a task's scores to probabilities per task (``probA_`` and ``probB_`` of
-        the sigmoid).
+        With a calibration: a function from scores to probabilities per task (``probA_`` and ``probB_`` of the sigmoid);
+        of all-vs-all per class, unless it is the sigmoid.
+    sharpness_ : float
+        With a calibration of more than two classes: the power of the coupled probabilities that fits held-out rows.
     folds_, conformal_
         With a calibration: the folds' machines and the rows' nonconformity, for :meth:`predict_set`."""
 

@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from maxmargin._types import FloatArray, RowData
 from maxmargin.backends import backend_for, effective_threads, run_parallel
 from maxmargin.certificates import Scaling
-from maxmargin.estimators._classifiers import SVC
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._linear_classifier import LinearClassifierMachine
 from maxmargin.estimators._linear_model import publish_weights, published_weights
@@ -30,15 +28,13 @@ from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import levels_to_caller
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.estimators._stream import checked_chunk, require_finite_weights
-from maxmargin.exceptions import NotSeparableError
+from maxmargin.inspection import separation
 from maxmargin.losses import PerceptronLoss
 from maxmargin.multiclass import BinaryTask, Scheme
 from maxmargin.penalties import resolve_penalty
 from maxmargin.solvers import Record
 from maxmargin.solvers.stochastic import Visits
 
-#: Relative gap to which the largest margin is computed for the bound on the mistakes.
-MARGIN_TOL = 1e-6
 LINE = [("task", int), ("iteration", int), ("seconds", float), ("mistakes", int)]
 
 
@@ -182,7 +178,7 @@ class Perceptron(LinearClassifierMachine):
         reporter = FitReporter(self, data.X, data.y)
         weights, lines = self._passes(inputs, tasks, self._starts(data, len(tasks), scaling), reporter)
         _warn_of_mistakes(lines)
-        bound = [_bound(inputs[t.rows], t.sign, self.fit_intercept) for t in tasks] if self.bound else None
+        bound = [separation(inputs[t.rows], t.sign, self.fit_intercept).mistakes for t in tasks] if self.bound else None
         self._forget()
         self._publish_tasks(weights, labels, labels.scheme, scaling)
         self.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
@@ -313,7 +309,8 @@ class Perceptron(LinearClassifierMachine):
         y = check_target(self, y, X.shape[0])
         label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         rows = scaled(X, Scaling(self.center_, self.scale_) if hasattr(self, "scale_") else None)
-        return np.array([_bound(rows[t.rows], t.sign, self.fit_intercept) for t in self._scheme.tasks(label)])
+        tasks = self._scheme.tasks(label)
+        return np.array([separation(rows[t.rows], t.sign, self.fit_intercept).mistakes for t in tasks])
 
 
 def _on_rows(design: Any, task: BinaryTask) -> tuple[Any, FloatArray]:
@@ -331,22 +328,3 @@ def _warn_of_mistakes(lines: list[list[tuple[int, float, int]]]) -> None:
             ConvergenceWarning,
             stacklevel=levels_to_caller(),
         )
-
-
-def _bound(X: RowData, sign: FloatArray, constant: bool) -> float:
-    """(R / gamma)^2 of rows, with a constant feature or not; gamma is that of a vector at hand, so the bound holds."""
-    ones = np.ones((X.shape[0], 1))
-    if constant:
-        X = sp.hstack([X, sp.csr_array(ones)], format="csr") if sp.issparse(X) else np.hstack([X, ones])
-    X = X.astype(np.float64)
-    if len(np.unique(sign)) < 2:  # one sign: the machine needs two, and mirrored rows ask the same of w
-        X = sp.vstack([X, -X], format="csr") if sp.issparse(X) else np.vstack([X, -X])
-        sign = np.concatenate([sign, -sign])
-    try:
-        machine = SVC(C=np.inf, kernel="linear", gap_tol=MARGIN_TOL, fit_intercept=False, certify=False).fit(X, sign)
-    except NotSeparableError:
-        return math.inf
-    w = np.asarray(machine.coef_.todense()).ravel() if sp.issparse(machine.coef_) else machine.coef_.ravel()
-    gamma = float(np.min(sign * (X @ w))) / float(np.linalg.norm(w))
-    square = X.multiply(X).sum(axis=1).max() if sp.issparse(X) else np.square(X).sum(axis=1).max()
-    return float(square) / gamma**2 if gamma > 0 else math.inf

@@ -62,15 +62,24 @@ class Outcome:
 
 
 def run_tasks(
-    estimator: Any, kernel: Kernel, X: RowData, tasks: list[Task], reporter: FitReporter | None = None
+    estimator: Any,
+    kernel: Kernel,
+    X: RowData,
+    tasks: list[Task],
+    reporter: FitReporter | None = None,
+    time_limit: float | None = None,
 ) -> list[Outcome]:
-    """Solve the tasks; the estimator's parameters say how. Without ``reporter`` nobody is told of the rounds."""
+    """Solve the tasks; the estimator's parameters say how. Without ``reporter`` nobody is told of the rounds.
+
+    ``time_limit`` takes the place of the estimator's.
+    """
     if reporter is not None:
         reporter.begin(len(tasks))
     watched = reporter is not None and reporter.active
     tiny = max(len(task.rows) for task in tasks) ** 2 <= TINY_VALUES
     with InterruptFlag() as interrupted, nullcontext() if tiny else single_threaded_blas():
-        run = _Run(estimator, kernel, X, tasks, interrupted, reporter if watched else None)
+        limit = estimator.time_limit if time_limit is None else time_limit
+        run = _Run(estimator, kernel, X, tasks, interrupted, reporter if watched else None, limit)
         outcomes = run.all()
     warn_unless_reached([outcome.solution for outcome in outcomes])
     return outcomes
@@ -79,11 +88,19 @@ def run_tasks(
 class _Run:
     """One Gram matrix, one solver and one deadline for all the tasks of a fit."""
 
-    def __init__(self, estimator: Any, kernel: Kernel, X: RowData, tasks: list[Task], interrupted: Any, reporter: Any):
+    def __init__(
+        self,
+        estimator: Any,
+        kernel: Kernel,
+        X: RowData,
+        tasks: list[Task],
+        interrupted: Any,
+        reporter: Any,
+        limit: float | None,
+    ):
         self.estimator, self.tasks, self.interrupted, self.reporter = estimator, tasks, interrupted, reporter
         self.threads = effective_threads(estimator.n_jobs)
         self.at_once = min(self.threads, len(tasks)) if reporter is None and _worth_threads(tasks) else 1
-        limit = estimator.time_limit
         self.deadline = math.inf if limit is None else time.perf_counter() + limit
         backend = backend_for(estimator.device)
         self.solver = make_solver(estimator.solver, backend)
@@ -127,10 +144,15 @@ class _Run:
                 self.tasks[number] = replace(tasks[number], start=solution.beta)
 
     def _share(self, numbers: list[int]) -> None:
+        threads, whole = max(1, self.threads // self.at_once), None
         for number in numbers:
             task = self.tasks[number]
-            whole = len(self.tasks) == 1 and len(task.rows) == self.gram.n
-            gram = self.gram if whole else self.gram.take(task.rows, threads=max(1, self.threads // self.at_once))
+            if len(task.rows) == self.gram.n:  # classes against the rest, folds: kernel rows that are kept serve all
+                if whole is None:
+                    whole = self.gram if self.at_once == 1 else self.gram.take(task.rows, threads=threads)
+                gram, whole.entries = whole, 0
+            else:
+                gram = self.gram.take(task.rows, threads=threads)
             after_round, end = self.reporter.round_callback(number) if self.reporter else (None, lambda: None)
             solution = self.solver.solve(task.problem, gram, task.start, self.watch(after_round))
             self.outcomes[number] = _deliver(task, solution, self.gram.n)

@@ -10,6 +10,9 @@ import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
 
+#: Least probability of a class.
+LEAST = 1e-7
+
 
 class BinaryTask(NamedTuple):
     """Rows of a two-class task and their signs."""
@@ -76,8 +79,10 @@ class Scheme(ABC):
         return np.argmax(self.decide(scores), axis=1)
 
     def distribution(self, p: FloatArray) -> FloatArray:
-        """:meth:`couple`, for two classes too."""
-        return np.column_stack([1.0 - p[:, 0], p[:, 0]]) if self.n_classes == 2 else self.couple(p)
+        """:meth:`couple`, for two classes too; nothing is impossible."""
+        found = np.column_stack([1.0 - p[:, 0], p[:, 0]]) if self.n_classes == 2 else self.couple(p)
+        found = np.maximum(found, LEAST)
+        return found / found.sum(axis=1, keepdims=True)
 
     def fired(self, scores: FloatArray) -> Fired:
         """How many rows were claimed by no machine, by one, by several; for one machine per class."""

@@ -11,6 +11,7 @@ every a_im <= C_i.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -145,4 +146,7 @@ class WestonWatkinsProblem(AllClassesProblem):
 
 
 #: The problems by the name that ``multiclass`` gives them.
-ALL_CLASSES = {"crammer-singer": CrammerSingerProblem, "weston-watkins": WestonWatkinsProblem}
+ALL_CLASSES: dict[str, Callable[..., AllClassesProblem]] = {
+    "crammer-singer": CrammerSingerProblem,
+    "weston-watkins": WestonWatkinsProblem,
+}

@@ -4,7 +4,7 @@ With s_m = 1 + f_m - f_y, a_m = -alpha_m the row's pushes (m != y) and A = k(x, 
 the row's own variables changes f_m by -A a_m and f_y by A sum(a). Its optimum is
 
 * a simplex, sum a <= C: alpha_m = min(C 1[m = y], (level - B_m) / A) with B = g - A alpha, g = f + 1[m != y], where
-  ``level`` makes the sum 0 (Crammer and Singer 2001, section 6; Keerthi et al. 2008);
+  ``level`` makes the sum 0 (Crammer and Singer 2001; Keerthi et al. 2008; found without a sort as in Michelot 1986);
 * a box, a_m <= C: a_m = clip(z_m - S, 0, C) with z_m = s_m / A + a_m + S_old and S = sum a, the root of a decreasing
   function (Weston and Watkins 1999).
 """
@@ -42,7 +42,7 @@ def csr_add_to(rows, W, i, change):
 
 
 @jit
-def simplex_row(g, alpha, y, C, A, order, new):
+def simplex_row(g, alpha, y, C, A, D, new):
     """New alphas of a row; how far the old ones were from optimal: max g - min g over classes with weight."""
     k = g.size
     most, least = -np.inf, np.inf
@@ -52,15 +52,21 @@ def simplex_row(g, alpha, y, C, A, order, new):
             least = min(least, g[m])
     if not most > least:
         return 0.0
-    # D_m = B_m + A C_m in descending order; the level is where sum of max(0, D - level) reaches A C
+    # D_m = B_m + A C_m; the level is where sum of max(0, D - level) reaches A C: raised until nothing falls below it
+    total, left = -A * C, k
     for m in range(k):
-        order[m] = g[m] - A * alpha[m] + (A * C if m == y else 0.0)
-    ranked = np.sort(order)
-    r, total = 1, ranked[k - 1] - A * C
-    while r < k and total < r * ranked[k - 1 - r]:
-        total += ranked[k - 1 - r]
-        r += 1
-    level = total / r
+        D[m] = g[m] - A * alpha[m] + (A * C if m == y else 0.0)
+        total += D[m]
+    while True:
+        level, kept, total = total / left, 0, -A * C
+        for m in range(left):
+            if D[m] > level:
+                total += D[m]
+                D[kept] = D[m]
+                kept += 1
+        if kept == left or kept == 0:
+            break
+        left = kept
     for m in range(k):
         new[m] = min(C if m == y else 0.0, (level - (g[m] - A * alpha[m])) / A)
     return most - least
@@ -156,6 +162,7 @@ def block_epochs(simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs
     """
     q, k = f.shape
     g, scratch, new, change = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    moved = np.empty(k, dtype=np.uint32)
     updates, worst = 0, np.inf
     for _ in range(epochs):
         worst = 0.0
@@ -169,14 +176,17 @@ def block_epochs(simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs
             if off <= goal:
                 continue
             updates += 1
+            count = 0  # of many classes few change
             for m in range(k):
-                change[m] = new[m] - alpha[i, m]
-                alpha[i, m] = new[m]
-                sums[m] += change[m]
+                if new[m] != alpha[i, m]:
+                    moved[count], change[count] = m, new[m] - alpha[i, m]
+                    alpha[i, m] = new[m]
+                    sums[m] += change[count]
+                    count += 1
             for j in range(q):
-                value = K[i, j]
-                for m in range(k):
-                    f[j, m] += value * change[m]
+                value, line = K[i, j], f[j]
+                for c in range(count):
+                    line[moved[c]] += value * change[c]
         if worst <= goal:
             break
     return worst, updates

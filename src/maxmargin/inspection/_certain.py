@@ -1,0 +1,230 @@
+"""Labels that the exact optimum gives too, whatever is left of the duality gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin.certificates import Certificate, certify_tasks, definiteness, take
+from maxmargin.inspection._decisions import stands
+from maxmargin.inspection._model import Fitted, KernelFitted, LinearFitted, count, read_classifier, squeezed
+from maxmargin.inspection._reach import Reach, reach, reach_without_rows
+from maxmargin.inspection._training import Training, read_training
+from maxmargin.penalties import resolve_penalty
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedLabels:
+    """Predicted labels, and which of them are proven.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        What the model predicts.
+    certain : ndarray of bool of shape (n,)
+        Whether every exact optimum of the model's problem predicts the same.
+    lower, upper : ndarrays of shape (n,) or (n, n_tasks)
+        Between these are the scores of every exact optimum.
+    reasons : tuple of str
+        For every task why nothing is known of it; '' where the certificate holds.
+    """
+
+    labels: Array
+    certain: Array
+    lower: FloatArray
+    upper: FloatArray
+    reasons: tuple[str, ...]
+
+    @property
+    def rows(self) -> IntArray:
+        """The rows whose label is certain."""
+        return np.flatnonzero(self.certain)
+
+    def __str__(self) -> str:
+        why = "; ".join(sorted({reason for reason in self.reasons if reason}))
+        said = f"{len(self.rows)} of {len(self.certain)} labels cannot change at the exact optimum"
+        return f"{said} ({why})" if why else said
+
+
+def certified_labels(
+    model: Any,
+    X: Any,
+    X_train: Any = None,
+    y_train: Any = None,
+    sample_weight: Any = None,
+    certificates: Sequence[Certificate] | None = None,
+) -> CertifiedLabels:
+    r"""Labels that provably cannot change if the model's problem is solved exactly.
+
+    The objective is 1-strongly convex in w, so every optimum has :math:`\tfrac12\|w - w^*\|^2 \le \text{gap}`, and
+
+    .. math:: |w^*\cdot\phi(x) - w\cdot\phi(x)| \le \sqrt{2\,\text{gap}\;k(x, x)} .
+
+    The optimal intercept minimises :math:`\sum_i C_i L(t_i, g^*_i + b)` in b, with the scores
+    :math:`g^*_i = w^*\cdot\phi(x_i)` of the training rows. These are known within
+    :math:`r_i = \sqrt{2\,\text{gap}\;k(x_i, x_i)}` by the above, and slopes of a convex loss do not fall as scores
+    rise. So no optimal b lies where the slope in b is still negative with the scores :math:`g + r`, nor where it is
+    positive with :math:`g - r`: what is between holds every one of them. The hard margin and nu-SVC have arguments of
+    the same kind.
+
+    A row is certain if no scores within these bounds change its label: the sign for two classes, the largest score for
+    one machine per class, votes with their ties for all pairs, the nearest word for code words. It is a proof up to the
+    rounding of float64 sums, as the gap itself. Rows that are not certain may well keep their label.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        maxmargin's or scikit-learn's kernel and linear machines (penalty 'l2' or 'elasticnet'), without calibration.
+        scikit-learn's LinearSVC is compared with the optimum whose intercept is not penalised.
+    X : rows of shape (n, d)
+        Rows to predict. With a precomputed kernel, the Gram matrix of the training rows: of other rows the matrix does
+        not say whether the kernel is positive semi-definite there too.
+    X_train, y_train, sample_weight
+        Exactly the training data, in the same order. Needed unless the model has no intercept, and always by the hard
+        margin and nu-SVC, whose scale depends on them.
+    certificates : list of Certificate, optional
+        One per task, from :func:`maxmargin.certificates.certify_tasks`. By default they are computed from the training
+        data, or where these are not given, taken from the model (whose ``method`` says how sharp they are).
+
+    Returns
+    -------
+    CertifiedLabels
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC
+    >>> from maxmargin.inspection import certified_labels
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rough, exact = SVC(gap_tol=1e-3).fit(X, y), SVC(gap_tol=1e-12).fit(X, y)
+    >>> found = certified_labels(rough, X, X, y)
+    >>> bool((found.labels == exact.predict(X))[found.certain].all()), bool(found.certain.mean() > 0.8)
+    (True, True)
+    """
+    fitted = read_classifier(model, "certified_labels")
+    _require_plain(fitted)
+    rows = fitted.checked(X)
+    if X_train is None:
+        reaches = _from_certificates(fitted, _given(fitted, certificates))
+    else:
+        reaches = _from_rows(fitted, X_train, y_train, sample_weight, certificates)
+    reason = _unknown_at(fitted, rows, X_train)
+    if reason:
+        reaches = [Reach(reason=reason) for _ in reaches]
+    f, lengths = fitted.scores(rows), np.zeros(count(rows))
+    if not all(one.reason for one in reaches):
+        lengths = np.sqrt(np.maximum(fitted.squares(rows), 0.0))
+    rounding = _rounding(fitted, rows, lengths)
+    bounds = [one.interval(f[:, k], lengths, rounding[:, k]) for k, one in enumerate(reaches)]
+    low, high = np.column_stack([b[0] for b in bounds]), np.column_stack([b[1] for b in bounds])
+    labels = np.asarray(model.predict(X))
+    assert fitted.scheme is not None  # it is a classifier
+    assert fitted.classes is not None
+    decided = fitted.scheme.classes_of(f)
+    ours = type(model).__module__.startswith("maxmargin.")  # scikit-learn breaks ties by the order of the classes
+    certain = stands(fitted.scheme, decided, low, high, ours) & (fitted.classes[decided] == labels)
+    return CertifiedLabels(labels, certain, squeezed(low), squeezed(high), tuple(one.reason for one in reaches))
+
+
+def _require_plain(fitted: Fitted) -> None:
+    model = fitted.model
+    if fitted.machine == "Perceptron":
+        raise TypeError("certified_labels compares with a machine's optimum, and a perceptron has none")
+    if hasattr(model, "calibrators_"):
+        raise ValueError(
+            "this model predicts the class of the largest probability, and of its calibration nothing is proven; "
+            "fit it with calibration=None (and without probability=True)"
+        )
+    if isinstance(fitted, LinearFitted):
+        if resolve_penalty(getattr(model, "penalty", "l2")).quadratic <= 0:
+            raise ValueError(
+                f"with penalty={model.penalty!r} models of nearly the same objective can be far apart, so that a gap "
+                "says nothing of labels; use 'l2' or 'elasticnet'"
+            )
+        if np.isinf(getattr(model, "C_", None) or getattr(model, "C", None) or 1.0):
+            raise ValueError("the hard margin of a linear machine is certified as SVC(kernel='linear', C=np.inf)")
+
+
+def _given(fitted: Fitted, certificates: Sequence[Certificate] | None) -> Sequence[Certificate]:
+    found = getattr(fitted.model, "certificates_", None) if certificates is None else certificates
+    if found is None:
+        raise ValueError(
+            "the model carries no certificates; give the training data as X_train and y_train, or certificates from "
+            "maxmargin.certificates.certify_tasks"
+        )
+    if len(found) != len(fitted.intercept):
+        raise ValueError(f"the model has {len(fitted.intercept)} tasks, but {len(found)} certificates were given")
+    return found
+
+
+def _from_certificates(fitted: Fitted, certificates: Sequence[Certificate]) -> list[Reach]:
+    """Without training rows: only where there is no intercept and no scale to be found from them."""
+    model = fitted.model
+    bias = bool(getattr(model, "fit_intercept", True))
+    scaled = fitted.machine == "NuSVC" or np.isinf(getattr(model, "C", 1.0) or 1.0)
+    if bias or scaled:
+        what = "the intercept" if bias else "the scale of the hard margin and of nu-SVC"
+        raise ValueError(
+            f"how far {what} is from the optimal one depends on the training rows; give them as X_train and y_train "
+            "(and sample_weight, if there was one)"
+        )
+    linear = isinstance(fitted, LinearFitted)
+    strength = resolve_penalty(getattr(model, "penalty", "l2")).quadratic if linear else 1.0
+    return [reach_without_rows(certificate, strength) for certificate in certificates]
+
+
+def _from_rows(fitted: Fitted, X: Any, y: Any, sample_weight: Any, certificates: Any) -> list[Reach]:
+    model = fitted.model
+    training: Training = read_training(model, X, y, sample_weight, "certified_labels", slack=False)
+    if certificates is None:
+        certificates = certify_tasks(model, X, y, sample_weight)
+    certificates = _given(fitted, certificates)
+    return [
+        reach(task, training.diagonal(task.at), certificate)
+        for task, certificate in zip(training.tasks, certificates, strict=True)
+    ]
+
+
+def _unknown_at(fitted: Fitted, X: RowData, X_train: Any) -> str:
+    """Why (1) of :mod:`._reach` need not hold at new rows: the kernel must be positive semi-definite there too."""
+    if not isinstance(fitted, KernelFitted) or fitted.kernel.is_psd:
+        return ""
+    if fitted.precomputed:
+        same = X_train is not None and np.array_equal(np.asarray(X), np.asarray(X_train))
+        return "" if same else "a precomputed kernel is known at its training rows only"
+    if X_train is None:
+        return "not known to be PSD"
+    together = _stacked(fitted.checked(X_train), X)
+    return definiteness(fitted.kernel, together, np.arange(count(together))).reason
+
+
+def _stacked(first: RowData, second: RowData) -> RowData:
+    if isinstance(first, list) or isinstance(second, list):
+        return [*first, *second]
+    if sp.issparse(first) or sp.issparse(second):
+        return sp.vstack([first, second], format="csr")
+    return np.vstack([first, second])
+
+
+def _rounding(fitted: Fitted, X: RowData, lengths: FloatArray) -> FloatArray:
+    """(n, tasks) bounds on the rounding errors of the scores: eps for every term of the sum."""
+    if isinstance(fitted, KernelFitted) and fitted.coef.size:
+        own = _support_lengths(fitted, X, lengths)
+        terms, size = len(fitted.coef), own @ np.abs(fitted.coef)
+    else:
+        terms, size = 64, fitted.norms(X)
+    eps = float(np.finfo(np.float64).eps) * (64 + terms)
+    return eps * (np.outer(lengths, size) + np.abs(fitted.intercept))
+
+
+def _support_lengths(fitted: KernelFitted, X: RowData, lengths: FloatArray) -> FloatArray:
+    """||phi|| of the support vectors; a precomputed kernel's X are the training rows, or nothing is certain anyway."""
+    if fitted.precomputed:
+        return lengths[fitted.support] if len(lengths) > fitted.support.max() else np.zeros(len(fitted.support))
+    every = np.arange(len(fitted.support))
+    return np.sqrt(np.maximum(fitted.kernel.diag(take(fitted.vectors, every)), 0.0))

@@ -1,0 +1,248 @@
+"""What every training row is to its machine (M3), and the table of the support vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.inspection._margins import checked_tolerance
+from maxmargin.inspection._model import squeezed
+from maxmargin.inspection._training import Training, TrainingTask, is_one_class, read_training
+
+#: The cases of M3, and the two beside them: a bound support vector on the margin, and what no optimum has.
+STATUSES = (
+    "not a support vector",
+    "on the margin",
+    "bound, on the margin",
+    "inside the strip",
+    "on the hyperplane",
+    "misclassified",
+    "not optimal",
+)
+#: What a bound support vector of a regressor (beyond its tube) or a one-class machine is.
+OUTSIDE = "outside"
+#: Dual variables this close to 0 or to C, relative to C, are there: what float32 and rescaling leave open.
+AT_BOUND = 1e-6
+COLUMNS = ("row", "class", "alpha", "slack", "margin", "status", "bound", "influence", "multiplier", "task")
+
+
+@dataclass(frozen=True, eq=False)
+class Statuses:
+    """Training rows as a machine sees them: arrays of shape (n,), or (n, n_tasks) with more than one task.
+
+    Attributes
+    ----------
+    status : ndarray of str
+        One of :data:`STATUSES`; '' where a row has no part in a task.
+    alpha, slack : ndarrays
+        The dual variable and xi, nan where a row has no part in a task.
+    bound : ndarray of bool
+        Whether alpha is at its largest value.
+    multiplier : ndarray
+        The multiplier of xi >= 0: C - alpha (2 C xi - alpha where the square of xi is paid for; inf where none is
+        allowed).
+    tasks : tuple of str
+        What every task asks.
+    """
+
+    status: Array
+    alpha: FloatArray
+    slack: FloatArray
+    bound: Array
+    multiplier: FloatArray
+    tasks: tuple[str, ...]
+
+    def counts(self) -> dict[str, int]:
+        """How many rows (of all tasks together) are what."""
+        return {name: int(np.count_nonzero(self.status == name)) for name in STATUSES}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {number}" for name, number in self.counts().items())
+
+
+def status(model: Any, X: Any, y: Any, sample_weight: Any = None, tol: float = 1e-3) -> Statuses:
+    r"""What every training row is to its machine, from its dual variable and its slack (M3).
+
+    =======================  =====================  =====================================================
+    alpha_i                  xi_i                   status
+    =======================  =====================  =====================================================
+    0                        0                      'not a support vector'
+    between 0 and C_i        0                      'on the margin': an unbound support vector
+    C_i                      0                      'bound, on the margin'
+    C_i                      between 0 and 1        'inside the strip': a margin error
+    C_i                      1                      'on the hyperplane'
+    C_i                      above 1                'misclassified': a training error
+    any other pair                                  'not optimal'
+    =======================  =====================  =====================================================
+
+    With the squared hinge loss no alpha is bound: a row that falls short has alpha_i = 2 C_i xi_i, which stands in the
+    place of C_i above. Of nu-SVC, C_i is the row's weight over rho.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        maxmargin's or scikit-learn's. One that keeps no dual variables (scikit-learn's LinearSVC) is given those that
+        the slopes of its losses suggest, 2 C_i xi_i of the squared hinge.
+    X, y, sample_weight
+        Exactly the training data, in the same order.
+    tol : float, default=1e-3
+        Slacks and margins within this of 0 and 1 are equal to them. The default is what LIBSVM's and scikit-learn's
+        fits leave open at theirs. (Dual variables are at a bound within a millionth of C.)
+
+    Returns
+    -------
+    Statuses
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import SVC
+    >>> from maxmargin.inspection import status
+    >>> X, y = np.array([[0.0], [1.0], [3.0], [4.0], [3.5]]), np.array([0, 0, 1, 1, 0])
+    >>> found = status(SVC(kernel="linear", C=1.0).fit(X, y), X, y)
+    >>> found.status.tolist()
+    ['not a support vector', 'on the margin', 'inside the strip', 'on the margin', 'misclassified']
+    """
+    tol = checked_tolerance(tol)
+    training = read_training(model, X, y, sample_weight, "status")
+    codes = training.spread([_codes(task, tol) for task in training.tasks], len(STATUSES))
+    return Statuses(
+        squeezed(np.array([*STATUSES, ""])[codes]),
+        squeezed(training.spread([task.alpha for task in training.tasks], np.nan)),
+        squeezed(training.spread([task.xi for task in training.tasks], np.nan)),
+        squeezed(training.spread([at_bounds(task)[1] for task in training.tasks], False)),
+        squeezed(training.spread([task.multiplier for task in training.tasks], np.nan)),
+        tuple(training.fitted.names),
+    )
+
+
+def at_bounds(task: TrainingTask) -> tuple[Array, Array]:
+    """(alpha = 0, alpha = C) of every row, but for rounding."""
+    largest = np.where(np.isinf(task.upper), float(task.alpha.max(initial=0.0)), task.upper)
+    edge = AT_BOUND * largest
+    return task.alpha <= edge, task.alpha >= task.upper - edge
+
+
+def _codes(task: TrainingTask, tol: float) -> IntArray:
+    """The place in STATUSES of every row; of regressors and one-class machines all rows with slack are in one place."""
+    idle, bound = at_bounds(task)
+    short = task.short
+    met, on_margin = short <= tol, np.abs(short) <= tol
+    if task.squared:  # alpha = 2 C xi is what 'bound' is elsewhere
+        bound = ~idle & (np.abs(task.multiplier) <= np.maximum(2.0 * task.cost * tol, AT_BOUND * task.alpha))
+        cases = [idle & met, ~bound, on_margin]
+        names = [0, 6, 1]
+    else:
+        free = ~idle & ~bound
+        cases = [idle & met, idle, free & on_margin, free, short < -tol, on_margin]
+        names = [0, 6, 1, 6, 6, 2]
+    if not task.classifies:
+        return np.select(cases, names, 3)
+    cases += [np.abs(short - 1.0) <= tol, short < 1.0]
+    return np.select(cases, [*names, 4, 3], 5)
+
+
+def support_table(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: float = 1e-3, all_rows: bool = False
+) -> Any:
+    r"""The support vectors of a fitted model as a pandas DataFrame, a line for each and each task it has a part in.
+
+    =============  ====================================================================================================
+    column         holds
+    =============  ====================================================================================================
+    row            the number of the training row
+    class          its class; of a regressor its target, of a one-class machine nothing (None)
+    alpha          its dual variable
+    slack          xi
+    margin         t f(x); of a regressor what is left of the tube, of a one-class machine f(x)
+    status         as in :func:`status`; of regressors and one-class machines, rows with slack are 'outside'
+    bound          whether alpha is at its largest value
+    influence      alpha ||phi(x)|| / ||w||
+    multiplier     that of xi >= 0, C - alpha
+    task           what the task asks
+    =============  ====================================================================================================
+
+    The **influence** is the length of the row's own term in :math:`w = \sum_i \alpha_i t_i \phi(x_i)`, relative to w,
+
+    .. math:: \frac{\alpha_i \sqrt{k(x_i, x_i)}}{\|w\|},
+
+    so that striking the term out changes no score f(x) by more than the influence times :math:`\|w\| \|\phi(x)\|`, the
+    largest value that the score without intercept can have. The influences of all rows sum to 1 at least.
+
+    Parameters
+    ----------
+    model : fitted model
+        A classifier, a regressor or a one-class machine, maxmargin's or scikit-learn's.
+    X, y, sample_weight
+        Exactly the training data, in the same order.
+    tol : float, default=1e-3
+        As in :func:`status`.
+    all_rows : bool, default=False
+        Whether rows with alpha = 0 are listed too.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By task, and within it by falling influence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import SVC
+    >>> from maxmargin.inspection import support_table
+    >>> X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    >>> table = support_table(SVC(kernel="linear", C=np.inf).fit(X, y), X, y)
+    >>> table[["row", "class", "alpha", "status", "influence"]].round(3)
+       row  class  alpha         status  influence
+    0    2      1    0.5  on the margin        1.5
+    1    1      0    0.5  on the margin        0.5
+    """
+    pd = _pandas()
+    tol = checked_tolerance(tol)
+    training = read_training(model, X, y, sample_weight, "support_table", classifier=False)
+    parts = [pd.DataFrame(_lines(training, task, y, tol, all_rows)) for task in training.tasks]
+    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+
+
+def _lines(training: Training, task: TrainingTask, y: Any, tol: float, all_rows: bool) -> dict[str, Any]:
+    influence = influences(training, task)
+    chosen = np.arange(len(task.rows)) if all_rows else np.flatnonzero(task.alpha != 0)
+    chosen = chosen[np.argsort(-influence[chosen], kind="stable")]
+    rows, names = task.rows[chosen], np.array(STATUSES)
+    if not task.classifies:
+        names[3] = OUTSIDE
+    return {
+        "row": rows,
+        "class": [None] * len(rows) if is_one_class(task) else np.asarray(y)[rows],
+        "alpha": task.alpha[chosen],
+        "slack": task.xi[chosen],
+        "margin": task.margin[chosen],
+        "status": names[_codes(task, tol)[chosen]],
+        "bound": at_bounds(task)[1][chosen],
+        "influence": influence[chosen],
+        "multiplier": task.multiplier[chosen],
+        "task": task.name,
+    }
+
+
+def influences(training: Training, task: TrainingTask) -> FloatArray:
+    """alpha ||phi|| / ||w||, 0 where alpha is."""
+    used, found = np.flatnonzero(task.alpha), np.zeros(len(task.alpha))
+    lengths = np.sqrt(np.maximum(training.diagonal(task.at[used]), 0.0))
+    with np.errstate(divide="ignore"):
+        found[used] = np.abs(task.alpha[used]) * lengths / task.norm
+    return found
+
+
+def _pandas() -> Any:
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "support_table returns a pandas DataFrame, and pandas is not installed; install it, or use status(), which "
+            "has the same numbers as arrays"
+        ) from error
+    return pd

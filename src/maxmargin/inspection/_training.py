@@ -1,0 +1,241 @@
+"""The training rows of a fitted model: every task's dual variables, costs, scores and slacks, in the model's units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin._foreign import Delivered, delivered_tasks
+from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin.certificates import LinearDelivered, linear_tasks, recomputed_scores, take, training_rows
+from maxmargin.inspection._model import Fitted, LinearFitted, count, read, read_classifier, scaled_rows
+from maxmargin.kernels import Kernel, Linear, Precomputed
+from maxmargin.penalties import Penalty
+from maxmargin.problems import (
+    HardMarginProblem,
+    LinearProblem,
+    NuSVCProblem,
+    OneClassProblem,
+    Problem,
+    SVCProblem,
+    SVDDProblem,
+    SVRProblem,
+)
+
+#: Losses that a slack xi >= 0 pays for, linearly or as its square.
+LINEARLY, SQUARED = ("hinge", "epsilon_insensitive"), ("squared_hinge", "squared_epsilon_insensitive")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTask:
+    """One task on its own rows, with (w, b) as published.
+
+    A row asks for ``short <= xi``: short = 1 - t f of a classifier, |y - f| - eps of a regressor, -f of a one-class
+    machine. ``multiplier`` is that of xi >= 0: C - alpha, or 2 C xi - alpha where the square of xi is paid for.
+    """
+
+    name: str
+    rows: IntArray  # of X as given
+    at: IntArray  # the same rows in :attr:`Training.X`
+    sign: FloatArray  # of a regressor: the side of the tube
+    cost: FloatArray  # C_i
+    alpha: FloatArray
+    f: FloatArray
+    short: FloatArray
+    xi: FloatArray
+    intercept: float
+    norm: float  # ||w||
+    off: float  # ||w - w(alpha)||
+    problem: Problem | LinearProblem
+    total: float = 0.0  # what sum alpha_i t_i must be
+    squared: bool = False
+    own_dual: bool = True  # whether the model keeps dual variables; else they are what its losses' slopes suggest
+    w: FloatArray | None = None  # of a linear machine, of rows as the problem saw them
+
+    @property
+    def fit_intercept(self) -> bool:
+        return bool(getattr(self.problem, "fit_intercept", True))
+
+    @property
+    def margin(self) -> FloatArray:
+        """t f of a classifier; of others minus what the row falls short."""
+        return 1.0 - self.short if self.classifies else -self.short
+
+    @property
+    def classifies(self) -> bool:
+        if isinstance(self.problem, LinearProblem):
+            return self.problem.loss.of_margin
+        return isinstance(self.problem, (SVCProblem, HardMarginProblem, NuSVCProblem))
+
+    @property
+    def upper(self) -> FloatArray:
+        """What alpha may be at most."""
+        return np.full(len(self.alpha), np.inf) if self.squared else self.cost
+
+    @property
+    def multiplier(self) -> FloatArray:
+        """The multiplier of xi >= 0; inf where no slack is allowed."""
+        return 2.0 * self.cost * self.xi - self.alpha if self.squared else self.cost - self.alpha
+
+    @property
+    def ridge(self) -> FloatArray:
+        """What a squared slack adds to k(x_i, x_i): the machine is then the hard-margin one of that kernel."""
+        return 0.5 / self.cost if self.squared else np.zeros(len(self.alpha))
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The tasks of a model and what their kernel needs."""
+
+    fitted: Fitted
+    kernel: Kernel
+    X: RowData
+    tasks: list[TrainingTask]
+    n: int  # rows of X as given
+
+    def diagonal(self, rows: IntArray) -> FloatArray:
+        """k(x, x) of some rows of :attr:`X`."""
+        if isinstance(self.kernel, Precomputed):
+            return np.asarray(self.X[rows, rows], dtype=np.float64)
+        return np.asarray(self.kernel.diag(take(self.X, rows)), dtype=np.float64)
+
+    def values(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """K between some rows of :attr:`X` and others."""
+        if isinstance(self.kernel, Precomputed):
+            return np.asarray(self.X[np.ix_(rows, columns)], dtype=np.float64)
+        return self.kernel(take(self.X, rows), take(self.X, columns))
+
+    def spread(self, values: list[Any], empty: Any) -> Any:
+        """(n, tasks) table of the tasks' values, ``empty`` where a row has no part in a task."""
+        table = np.full((self.n, len(values)), empty, dtype=np.asarray(values[0]).dtype)
+        for k, (task, own) in enumerate(zip(self.tasks, values, strict=True)):
+            table[task.rows, k] = own
+        return table
+
+
+def read_training(
+    model: Any, X: Any, y: Any, sample_weight: Any, what: str, classifier: bool = True, slack: bool = True
+) -> Training:
+    """The tasks of a fitted model on its training data; ``what`` is what they are wanted for.
+
+    ``slack``: whether that needs a loss which a slack pays for.
+    """
+    fitted = read_classifier(model, what) if classifier or read(model).classes is not None else read(model)
+    if fitted.machine == "Perceptron":
+        raise TypeError(f"{what} is about a machine's optimum, and a perceptron has none: it stops at any separation")
+    if isinstance(fitted, LinearFitted):
+        return _linear(fitted, X, y, sample_weight, what, slack)
+    kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, None)
+    scores = recomputed_scores(kernel, X, tasks)
+    made = [_kernel_task(name, task, f) for name, task, f in zip(fitted.names, tasks, scores, strict=True)]
+    return Training(fitted, kernel, X, made, count(X))
+
+
+def _kernel_task(name: str, task: Delivered, g: FloatArray) -> TrainingTask:
+    """From the scores ``g`` without intercept."""
+    problem, beta, b = task.problem, task.dual_coef, task.intercept
+    norm, f = float(np.sqrt(max(float(beta @ g), 0.0))), g + b
+    shared: dict[str, Any] = {"intercept": b, "norm": norm, "off": 0.0, "problem": problem}
+    if isinstance(problem, (SVCProblem, HardMarginProblem, NuSVCProblem)):
+        sign, short = problem.sign, 1.0 - problem.sign * f
+        xi = np.zeros(len(f)) if isinstance(problem, HardMarginProblem) else np.maximum(short, 0.0)
+        cost = _costs(problem, beta)
+        return TrainingTask(name, task.rows, task.rows, sign, cost, sign * beta, f, short, xi, **shared)
+    if isinstance(problem, SVRProblem):
+        epsilon = problem.recovered(beta, g, b)[2].epsilon
+        return _tube(name, task.rows, task.rows, problem.y - f, problem.C, beta, f, epsilon, shared)
+    if isinstance(problem, SVDDProblem):
+        f, beta, shared["norm"] = f - problem.diagonal, beta / 2.0, norm / 2.0  # published is twice the centre
+    cost = problem.C if isinstance(problem, SVDDProblem) else problem.weight  # type: ignore[attr-defined]  # one-class
+    sign, total = np.ones(len(f)), problem.qp.total
+    return TrainingTask(name, task.rows, task.rows, sign, cost, beta, f, -f, np.maximum(-f, 0.0), **shared, total=total)
+
+
+def _costs(problem: SVCProblem | HardMarginProblem | NuSVCProblem, dual_coef: FloatArray) -> FloatArray:
+    """C_i; of a nu machine what it comes to after the division by rho."""
+    if isinstance(problem, SVCProblem):
+        return problem.C
+    if isinstance(problem, HardMarginProblem):
+        return np.full(len(dual_coef), np.inf)
+    budget, mass = problem.sizes()[1], float(np.abs(dual_coef).sum())
+    return problem.weight * (mass / budget if budget > 0 else 1.0)
+
+
+def _tube(
+    name: str,
+    rows: IntArray,
+    at: IntArray,
+    residual: FloatArray,
+    cost: FloatArray,
+    beta: FloatArray,
+    f: FloatArray,
+    epsilon: float,
+    more: dict[str, Any],
+) -> TrainingTask:
+    """A task of a regressor: of the two sides of the tube the one that beta, or else the residual, is on."""
+    side = np.where(beta != 0, np.sign(beta), np.where(residual >= 0, 1.0, -1.0))
+    short, xi = side * residual - epsilon, np.maximum(np.abs(residual) - epsilon, 0.0)
+    return TrainingTask(name, rows, at, side, cost, np.abs(beta), f, short, xi, **more)
+
+
+def _linear(fitted: LinearFitted, X: Any, y: Any, sample_weight: Any, what: str, slack: bool) -> Training:
+    model = fitted.model
+    if fitted.machine in ("PegasosSVC", "SGDSVC") and not hasattr(model, "C_"):
+        raise ValueError(
+            f"{what} needs the training problem, and a {fitted.machine} that was fitted in chunks (partial_fit) has "
+            "not kept it; use fit"
+        )
+    rows = training_rows(model, X, y, sample_weight)
+    scaled = scaled_rows(rows.X, fitted.scaling)
+    tasks = [LinearDelivered(*task) for task in linear_tasks(model, rows, None)]
+    if slack:
+        _require_slack(tasks[0].problem, what)
+    hard = fitted.classes is not None and np.isinf(getattr(model, "C_", None) or getattr(model, "C", None) or 1.0)
+    made = [_linear_task(name, t, scaled, rows.kept, hard) for name, t in zip(fitted.names, tasks, strict=True)]
+    return Training(fitted, Linear(), scaled, made, rows.n)
+
+
+def _require_slack(problem: LinearProblem, what: str) -> None:
+    if problem.loss.name not in (*LINEARLY, *SQUARED) or not problem.penalty.separable:
+        raise ValueError(
+            f"{what} speaks of slack, which the losses {', '.join((*LINEARLY, *SQUARED))} with a penalty of w_j^2 or "
+            f"|w_j| have; got the loss {problem.loss.name!r} with the penalty {problem.penalty.name!r}"
+        )
+
+
+def _linear_task(name: str, task: LinearDelivered, X: RowData, kept: IntArray, hard: bool) -> TrainingTask:
+    problem, w, b = task.problem, task.w, task.intercept
+    at = np.arange(len(kept)) if task.rows is None else task.rows
+    own = X if task.rows is None else X[task.rows]
+    f = np.asarray(own @ w).ravel() + b
+    beta = problem.slopes(f) if task.beta is None else task.beta
+    shared: dict[str, Any] = {
+        "intercept": b,
+        "norm": float(np.linalg.norm(w)),
+        "off": _off(problem.penalty, w, np.asarray(own.T @ beta).ravel()),
+        "problem": problem,
+        "squared": problem.loss.name in SQUARED,
+        "own_dual": task.beta is not None,
+        "w": w,
+    }
+    if not problem.loss.of_margin:
+        epsilon = float(getattr(problem.loss, "epsilon", 0.0))
+        return _tube(name, kept[at], at, problem.target - f, problem.C, beta, f, epsilon, shared)
+    sign, short = problem.target, 1.0 - problem.target * f
+    cost = np.full(len(f), np.inf) if hard else problem.C
+    xi = np.zeros(len(f)) if hard else np.maximum(short, 0.0)
+    return TrainingTask(name, kept[at], at, sign, cost, sign * beta, f, short, xi, **shared)
+
+
+def _off(penalty: Penalty, w: FloatArray, v: FloatArray) -> float:
+    """How far v = X' beta is from the subgradients of the penalty at w: ||w - v|| if that is half the squared norm."""
+    q, a = penalty.quadratic, penalty.absolute
+    away = np.where(w != 0, np.abs(v - q * w - a * np.sign(w)), np.maximum(np.abs(v) - a, 0.0))
+    return float(np.linalg.norm(away))
+
+
+def is_one_class(task: TrainingTask) -> bool:
+    """Whether the task has no targets at all."""
+    return isinstance(task.problem, (OneClassProblem, SVDDProblem))
