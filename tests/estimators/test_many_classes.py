@@ -102,6 +102,8 @@ def test_a_weight_is_a_number_of_repetitions(kind, scheme, seed):
     X, y, weight = X[rows], y[rows], rng.integers(1, 4, 60)
     copies = np.repeat(np.arange(60), weight)
     options = {"tol": 1e-9, "max_iter": 10**5} if kind is LinearSVC else {"gamma": 0.3, "gap_tol": 1e-9}
+    if kind is NuSVC:  # its objective says little about its scores; at the largest feasible nu these are not unique
+        options = {"gamma": 0.3, "tol": 1e-9, "nu": 0.1}
     one = quiet(kind(multiclass=scheme, **options), X, y, sample_weight=weight)
     many = quiet(kind(multiclass=scheme, **options), X[copies], y[copies])
     atol = 1e-2 if scheme in SINGLE else 2e-3

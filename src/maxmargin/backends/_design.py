@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +31,8 @@ class Design:
         self.n, self.d = X.shape
         self.nnz = len(self.rows.data) if isinstance(self.rows, Csr) else self.n * self.d
         self.threads = max(1, min(threads, self.nnz // WORTH_A_THREAD))
+        per_row = self.nnz / max(1, self.n)
+        self.gram_threads = max(1, min(threads, int(self.nnz * per_row / 2) // WORTH_A_THREAD))
 
     @property
     def sparse(self) -> bool:
@@ -39,6 +42,12 @@ class Design:
     def matrix(self) -> Any:
         """The rows as NumPy or SciPy have them."""
         return self.rows.matrix() if isinstance(self.rows, Csr) else self.rows
+
+    def with_threads(self, threads: int) -> Design:
+        """The same rows, for so many threads."""
+        other = copy(self)
+        other.threads = other.gram_threads = threads
+        return other
 
     def take(self, index: IntArray) -> Design:
         """Some of the rows."""
@@ -56,7 +65,7 @@ class Design:
 
     def combine(self, beta: FloatArray) -> FloatArray:
         """X' beta."""
-        return self._summed((self.d,), lambda out, first, last: self._combine(beta, out, first, last))
+        return self._summed((self.d,), self.threads, lambda out, first, last: self._combine(beta, out, first, last))
 
     def gram(self, weight: FloatArray) -> FloatArray:
         """X' diag(weight) X for weights >= 0."""
@@ -66,7 +75,8 @@ class Design:
 
     def upper_gram(self, weight: FloatArray, out: FloatArray) -> None:
         """Upper triangle of X' diag(weight) X, for weights >= 0, into ``out``; what is below it means nothing."""
-        out[...] = self._summed((self.d, self.d), lambda part, first, last: self._gram(weight, part, first, last))
+        shape = (self.d, self.d)
+        out[...] = self._summed(shape, self.gram_threads, lambda part, a, b: self._gram(weight, part, a, b))
 
     def products(self) -> FloatArray:
         """X X', for few rows."""
@@ -81,15 +91,24 @@ class Design:
             return np.bincount(np.repeat(np.arange(self.n), np.diff(self.rows.indptr)), squares, self.n).astype(float)
         return np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
 
-    @cached_property
+    @property
     def column_squares(self) -> FloatArray:
         """sum_i x_ij^2 of every column."""
-        if isinstance(self.rows, Csr):
-            squares = np.square(self.rows.data, dtype=np.float64)
-            return np.bincount(self.rows.indices, squares, self.d).astype(float)
-        return np.einsum("ij,ij->j", self.rows, self.rows, dtype=np.float64)
+        return self.column_sums[0]
 
-    def _summed(self, shape: tuple[int, ...], work: Any) -> FloatArray:
+    @cached_property
+    def column_sums(self) -> tuple[FloatArray, FloatArray]:
+        """(sum_i x_ij^2, number of values that are stored) of every column."""
+        if isinstance(self.rows, Csr):
+            with np.errstate(over="ignore"):
+                squares = np.square(self.rows.data, dtype=np.float64)
+            counts = np.bincount(self.rows.indices, minlength=self.d)
+            return np.bincount(self.rows.indices, squares, self.d).astype(float), counts.astype(float)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->j", self.rows, self.rows, dtype=np.float64)
+        return squares, np.full(self.d, float(self.n))
+
+    def _summed(self, shape: tuple[int, ...], threads: int, work: Any) -> FloatArray:
         """Every thread sums into an array of its own; the sums are added in order."""
         parts: dict[int, FloatArray] = {}
 
@@ -97,7 +116,7 @@ class Design:
             parts[first] = np.zeros(shape)
             work(parts[first], first, last)
 
-        run_strips(strip, self.n, self.threads)
+        run_strips(strip, self.n, threads)
         return sum((parts[first] for first in sorted(parts)), np.zeros(shape)) if len(parts) != 1 else parts[0]
 
     # -- on the rows first to last, by NumPy and SciPy; the compiled back end replaces these ---------------------

@@ -23,6 +23,8 @@ from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem
 
 #: Values of X that are converted to float64 at a time.
 BLOCK_VALUES = 2**17
+#: Rows that are judged at a time: what is computed on the way stays in the cache.
+BLOCK_ROWS = 2**13
 #: Dual variables this close to a bound, relatively, are on it when the KKT violation is measured.
 SNAP = 1e-6
 
@@ -71,7 +73,9 @@ def _judged(task: LinearDelivered, f: FloatArray, beta: FloatArray, v: FloatArra
     if task.beta is None and problem.has_dual:
         factor = problem.penalty.into_domain(v)
         beta, v = factor * beta, factor * v
-    primal, gap = problem.primal(w, f), problem.gap(w, f, beta, v)  # infinite outside the dual's domain
+    losses, row_gap, off = _over_rows(problem, f, beta)
+    primal = problem.penalty.value(w) + losses
+    gap = row_gap + problem.weight_gap(w, v)  # infinite outside the dual's domain
     dual = primal - gap if np.isfinite(gap) else -np.inf
     feasible = problem.imbalance(beta) <= FEASIBILITY_TOL and np.isfinite(gap)
     finite = bool(np.isfinite([primal, gap]).all())
@@ -86,20 +90,23 @@ def _judged(task: LinearDelivered, f: FloatArray, beta: FloatArray, v: FloatArra
         dual=dual,
         gap=gap,
         relative_gap=relative(gap, primal, dual),
-        kkt=_kkt(problem, w, f, beta, v, largest),
+        kkt=max(off, float((_off_weights(problem.penalty, w, v) * largest).max(initial=0.0))),
         feasible=bool(feasible),
         holds=bool(feasible and finite),
         reason=reason or ("" if finite else "not finite"),
     )
 
 
-def _kkt(
-    problem: LinearProblem, w: FloatArray, f: FloatArray, beta: FloatArray, v: FloatArray, largest: FloatArray
-) -> float:
-    """How far a score, or a weight times the largest value of its feature, is from where it should be given beta."""
-    rows = _off_rows(problem, f, beta)
-    weights = _off_weights(problem.penalty, w, v) * largest
-    return float(max(rows.max(initial=0.0), weights.max(initial=0.0)))
+def _over_rows(problem: LinearProblem, f: FloatArray, beta: FloatArray) -> tuple[float, float, float]:
+    """(sum of losses, the rows' share of the gap, how far a score is from where beta wants it), some rows at a time."""
+    losses, gap, off = 0.0, 0.0, 0.0
+    for first in range(0, len(f), BLOCK_ROWS):
+        rows = slice(first, first + BLOCK_ROWS)
+        part = problem.on_rows(rows)
+        losses += float(part.C @ part.loss.value(part.target, f[rows]))
+        gap += part.row_gap(f[rows], beta[rows])
+        off = max(off, float(_off_rows(part, f[rows], beta[rows]).max(initial=0.0)))
+    return losses, gap, off
 
 
 def _off_rows(problem: LinearProblem, f: FloatArray, beta: FloatArray) -> FloatArray:
@@ -155,7 +162,8 @@ def _largest(X: RowData, scaling: Scaling) -> FloatArray:
     if isinstance(X, np.ndarray):
         high, low = X.max(axis=0).astype(np.float64), X.min(axis=0).astype(np.float64)
         return np.maximum(np.abs(high - scaling.center), np.abs(low - scaling.center)) / scaling.scale
-    largest = np.max(np.abs(X.data) / scaling.scale[X.indices], initial=0.0)
+    plain = bool((scaling.scale == 1.0).all())
+    largest = np.max(np.abs(X.data) if plain else np.abs(X.data) / scaling.scale[X.indices], initial=0.0)
     return np.full(X.shape[1], float(largest))
 
 

@@ -208,19 +208,26 @@ class KernelMachine(Machine):
 
     def _scores(self, X, coef: FloatArray, support: Support | None = None) -> FloatArray:
         """sum_i coef_i k(x_i, x) for every row of X, in bounded memory; by default over the support vectors."""
+        return self._products(X, [coef], support)[0]
+
+    def _products(self, X, coefs: list[FloatArray], support: Support | None = None) -> list[FloatArray]:
+        """The same sums over the first rows of the support, over those that follow, ...: as many as each has lines."""
         check_is_fitted(self)
         X = self._validate_for_predict(X)
         program, backend = self.kernel_.lower(), backend_for(self.device)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        result = np.zeros((n, *coef.shape[1:]))
+        results = [np.zeros((n, *coef.shape[1:])) for coef in coefs]
+        ends = np.cumsum([0, *map(len, coefs)])
         threads = effective_threads(self.n_jobs)
         with single_threaded_blas():
             known = support or Support(self.support_, self.support_vectors_)
             vectors = self._prepared(known, program, backend, getattr(X, "dtype", None))
+            parts = [vectors if len(coefs) == 1 else vectors.slice(*ends[k : k + 2]) for k in range(len(coefs))]
             for first in range(0, n, PREDICT_ROWS):
                 rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=vectors, dtype=vectors.dtype)
-                result[first : first + PREDICT_ROWS] = backend.product(program, rows, vectors, coef, threads)
-        return result
+                for result, part, coef in zip(results, parts, coefs, strict=True):
+                    result[first : first + PREDICT_ROWS] = backend.product(program, rows, part, coef, threads)
+        return results
 
     def _prepared(self, support: Support, program, backend, dtype):
         """Training rows as the back end wants them; float32 rows meet them in float32 where that is safe."""

@@ -93,12 +93,15 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
 
     # -- prediction -------------------------------------------------------------------------------------------
 
-    def _task_coef(self) -> FloatArray:
-        label: IntArray = np.repeat(np.arange(len(self.classes_)), self.n_support_)
-        return self._scheme.per_task(_dense(self.dual_coef_), label)
+    @property
+    def _support_label(self) -> IntArray:
+        """Class of every support vector, as a number."""
+        return np.repeat(np.arange(len(self.classes_)), self.n_support_)
 
     def _task_scores(self, X):
-        return self._scores(X, self._task_coef()) + self.intercept_
+        scheme = self._scheme
+        blocks = scheme.blocks(_dense(self.dual_coef_), self._support_label)
+        return scheme.from_blocks(self._products(X, blocks)) + self.intercept_
 
     def _fold_scores(self, X):
         tables: FoldTables = self.folds_.coef
@@ -151,5 +154,6 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         return "sigmoid" if asked else self.calibration
 
     def _linear_weights(self):
-        weights = self._task_coef().T @ self.support_vectors_
+        coef = self._scheme.per_task(_dense(self.dual_coef_), self._support_label)
+        weights = coef.T @ self.support_vectors_
         return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)

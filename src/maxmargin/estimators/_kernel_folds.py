@@ -83,14 +83,18 @@ def held_out_scores(estimator: Any, data: Training, folds: Folds) -> FloatArray:
         if fold < 0:
             scores[held] = estimator._task_scores(some)
             continue
-        coef = estimator._scheme.per_task(folds.coef.tables[fold], folds.coef.label)
-        scores[held] = estimator._scores(some, coef, folds.coef.support) + folds.intercept[fold]
+        (scores[held],) = fold_scores(estimator, some, folds.coef, folds.intercept[[fold]], [fold])
     return scores
 
 
-def fold_scores(estimator: Any, X: Any, tables: FoldTables, intercept: FloatArray) -> list[FloatArray]:
-    """(n, tasks) scores of every fold's machines, from one table of kernel values."""
-    count, width = intercept.shape
-    coef = np.hstack([estimator._scheme.per_task(table, tables.label) for table in tables.tables])
-    values = estimator._scores(X, coef, tables.support)
-    return [values[:, k * width : (k + 1) * width] + intercept[k] for k in range(count)]
+def fold_scores(
+    estimator: Any, X: Any, tables: FoldTables, intercept: FloatArray, which: list[int] | None = None
+) -> list[FloatArray]:
+    """(n, tasks) scores of every fold's machines (or of some), from one table of kernel values."""
+    scheme = estimator._scheme
+    blocks = [
+        scheme.blocks(table, tables.label) for table in (tables.tables if which is None else tables.tables[which])
+    ]
+    sums = estimator._products(X, [np.hstack(of_folds) for of_folds in zip(*blocks, strict=True)], tables.support)
+    split = [np.split(values, len(blocks), axis=1) for values in sums]
+    return [scheme.from_blocks([part[k] for part in split]) + b for k, b in enumerate(intercept)]

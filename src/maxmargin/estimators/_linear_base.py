@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows
+from maxmargin.backends import backend_for, effective_threads
 from maxmargin.certificates import Certificate, LinearDelivered, Scaling, judge_linear, worst
 from maxmargin.estimators._linear_model import LinearFit, dense_coef, publish_fit, published_weights
 from maxmargin.estimators._linear_run import linear_history, solve_linear
@@ -104,11 +105,12 @@ class LinearMachine(Machine):
         cost = self._cost(data)
         problems, where = self._problems(data, cost)
         scaling = fitted_scaling(rows, data.weight) if self.scale else None
+        design = backend_for("cpu").design(scaled(rows, scaling), effective_threads(self.n_jobs))
         if not self.scale:
-            warn_of_unequal_columns(rows, getattr(self, "feature_names_in_", None))
+            warn_of_unequal_columns(design, getattr(self, "feature_names_in_", None))
         starts = self._warm_starts(data, problems, where, scaling)
         reporter = FitReporter(self, data.X, data.y)
-        solutions = solve_linear(self, scaled(rows, scaling), problems, where, starts, reporter)
+        solutions = solve_linear(self, design, problems, where, starts, reporter)
         certificates = self._certified(rows, problems, where, solutions, scaling)
         self._forget()
         self._publish(data, where, solutions, scaling, cost)

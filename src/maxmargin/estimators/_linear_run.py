@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import IntArray, RowData
-from maxmargin.backends import backend_for, effective_threads, run_parallel, single_threaded_blas
+from maxmargin._types import IntArray
+from maxmargin.backends import Design, backend_for, effective_threads, run_parallel, single_threaded_blas
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._machine import seed_of
 from maxmargin.estimators._progress import FitReporter
@@ -23,7 +23,7 @@ from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_so
 
 def solve_linear(
     estimator: Any,
-    X: RowData,
+    design: Design,
     problems: list[LinearProblem],
     where: list[IntArray | None],
     starts: list[LinearPoint | None],
@@ -34,11 +34,12 @@ def solve_linear(
     threads = effective_threads(estimator.n_jobs)
     at_once = 1 if reporter.active else min(threads, len(problems))
     backend = backend_for("cpu")
+    if at_once > 1:
+        design = design.with_threads(1)
     deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     solutions: list[Any] = [None] * len(problems)
     seed = seed_of(estimator)
     with InterruptFlag() as interrupted, single_threaded_blas():
-        design = backend.design(X, threads if at_once == 1 else 1)
         require_finite(np.sqrt(design.column_squares))
 
         def share(numbers: range) -> None:

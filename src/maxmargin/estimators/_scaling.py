@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, RowData
+from maxmargin.backends import Design
 from maxmargin.certificates import Scaling
 from maxmargin.estimators._run import levels_to_caller
 
@@ -62,16 +63,10 @@ def _blocks(X: RowData) -> list[slice]:
     return [slice(first, first + HEIGHT) for first in range(0, X.shape[0], HEIGHT)]
 
 
-def warn_of_unequal_columns(X: RowData, names: Any = None) -> None:
+def warn_of_unequal_columns(design: Design, names: Any = None) -> None:
     """Name the columns whose values are smaller or larger than the others' by orders of magnitude."""
-    if sp.issparse(X):
-        counts = np.bincount(X.indices, minlength=X.shape[1])
-        with np.errstate(over="ignore"):
-            sums = np.bincount(X.indices, np.square(X.data, dtype=np.float64), minlength=X.shape[1])
-        size = np.sqrt(sums / np.maximum(counts, 1))
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = np.sqrt(np.einsum("ij,ij->j", X, X, dtype=np.float64) / max(1, X.shape[0]))
+    sums, counts = design.column_sums
+    size = np.sqrt(sums / np.maximum(counts, 1.0))
     used = np.flatnonzero((size > 0) & np.isfinite(size))
     if len(used) < 2 or size[used].max() <= VERY_UNEQUAL * size[used].min():
         return

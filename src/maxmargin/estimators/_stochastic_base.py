@@ -102,7 +102,9 @@ class StochasticMachine(LinearClassifierMachine):
         problems, where = self._problems(data, cost)
         scaling = fitted_scaling(rows, data.weight) if self.scale else None
         if not self.scale:
-            warn_of_unequal_columns(rows[:LOOKED_AT], getattr(self, "feature_names_in_", None))
+            warn_of_unequal_columns(
+                backend_for("cpu").design(rows[:LOOKED_AT]), getattr(self, "feature_names_in_", None)
+            )
         starts = self._warm_starts(data, problems, where, scaling)
         reporter = FitReporter(self, data.X, data.y)
         solutions, steps = self._solved(data, rows, scaling, problems, where, starts, reporter)

@@ -81,6 +81,19 @@ class OneVsOne(Scheme):
             coefs.append(np.where(label[task.rows] == a, table[b - 1, task.rows], table[a, task.rows]))
         return coefs
 
+    def blocks(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
+        """A block per class, of its rows' coefficients in all pairs it is in: most of :meth:`per_task` is zeros."""
+        if self.n_classes == 2:
+            return super().blocks(table, label)
+        ends = np.searchsorted(label, np.arange(self.n_classes + 1))
+        return [np.ascontiguousarray(table[:, ends[k] : ends[k + 1]].T) for k in range(self.n_classes)]
+
+    def from_blocks(self, sums: list[FloatArray]) -> FloatArray:
+        """A pair's scores are what the rows of its two classes add."""
+        if self.n_classes == 2:
+            return super().from_blocks(sums)
+        return np.column_stack([sums[a][:, b - 1] + sums[b][:, a] for a, b in self.pairs])
+
     def per_task(self, table: FloatArray, label: IntArray) -> FloatArray:
         """(rows, pairs) coefficients of support vectors with labels ``label``, for one product with the kernel."""
         columns = np.zeros((len(label), len(self.pairs)))

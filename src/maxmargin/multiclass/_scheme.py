@@ -70,6 +70,14 @@ class Scheme(ABC):
         """(rows, tasks) coefficients of support vectors with labels ``label``, for one product with the kernel."""
         return np.ascontiguousarray(table.T)
 
+    def blocks(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
+        """The same as dense blocks of coefficients, support vectors being sorted by class; see :meth:`from_blocks`."""
+        return [self.per_task(table, label)]
+
+    def from_blocks(self, sums: list[FloatArray]) -> FloatArray:
+        """(n, tasks) scores from the products of the kernel with :meth:`blocks`."""
+        return sums[0]
+
     # -- what follows from the above ---------------------------------------------------------------------------
 
     def classes_of(self, scores: FloatArray) -> IntArray:

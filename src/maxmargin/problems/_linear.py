@@ -9,12 +9,12 @@ problem knows no rows, so whoever multiplies with X (a solver, the judge) brings
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._types import FloatArray, IntArray
 from maxmargin.losses import DualForm, Loss, Quadratic
 from maxmargin.penalties import Penalty
 
@@ -37,6 +37,10 @@ class LinearProblem:
     @property
     def n(self) -> int:
         return len(self.target)
+
+    def on_rows(self, rows: slice | IntArray) -> LinearProblem:
+        """The same problem on some of its rows."""
+        return replace(self, target=self.target[rows], C=self.C[rows])
 
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:

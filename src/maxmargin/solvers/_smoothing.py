@@ -105,8 +105,20 @@ class QuadraticRows:
         return self._slopes(f, f, 0.0, self._tables())[0]
 
     def along(self, f, df, beta):
-        # a row whose slope is the same at both ends is at a bound all the way
-        ends, _ = self._slopes(f, df, 1.0, self._tables())
+        ends, whole = self._slopes(f, df, 1.0, self._tables())
+        inner: list[Callable[[float], float]] = []
+
+        def product(step: float) -> float:
+            if step == 1.0:
+                return whole
+            if not inner:
+                inner.append(self._between(f, df, beta, ends))
+            return inner[0](step)
+
+        return product
+
+    def _between(self, f, df, beta, ends):
+        """The same for steps between 0 and 1: a row whose slope is the same at both ends is at a bound all the way."""
         moving = np.flatnonzero(ends != beta)
         fixed = float(beta @ df) - float(beta[moving] @ df[moving])
         f, df, tables = f[moving], df[moving], tuple(table[moving] for table in self._tables())

@@ -64,6 +64,15 @@ def csr_squares(indptr, data, out, first, last):
 
 
 @jit
+def csr_column_sums(indices, data, squares, counts):
+    """Sums of squares and numbers of values of every column."""
+    for k in range(np.uint64(len(data))):
+        j, value = np.uint32(indices[k]), np.float64(data[k])
+        squares[j] += value * value
+        counts[j] += 1.0
+
+
+@jit
 def csr_gram(indptr, indices, data, v, out, first, last):
     """out += sum_i v_i x_i x_i', upper triangle; the columns of a row are in order."""
     for i in range(first, last):
@@ -96,6 +105,14 @@ class CompiledDesign(Design):
         out = np.empty(self.n)
         csr_squares(self.rows.indptr, self.rows.data, out, 0, self.n)
         return out
+
+    @cached_property
+    def column_sums(self):
+        if not isinstance(self.rows, Csr):
+            return super().column_sums
+        squares, counts = np.zeros(self.d), np.zeros(self.d)
+        csr_column_sums(self.rows.indices, self.rows.data, squares, counts)
+        return squares, counts
 
     def _gram(self, weight, out, first, last):
         if isinstance(self.rows, Csr):
