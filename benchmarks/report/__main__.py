@@ -1,4 +1,4 @@
-"""``python -m benchmarks.report ARENA.json [ARENA_TIGHT.json] [--scaling FILE] [--machine FILE] [--into PAGE]``."""
+"""``python -m benchmarks.report ARENA.json ... [--scaling FILE] [--machine FILE] [--classes FILE] [--into PAGE]``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import growth, linear, markdown, minimum, rates, results
+from benchmarks.report import classes, growth, linear, markdown, minimum, rates, results
 
 
 def make(
-    arena: list[dict[str, Any]], scaling: dict[str, Any] | None = None, machine: dict[str, Any] | None = None
+    arena: list[dict[str, Any]],
+    scaling: dict[str, Any] | None = None,
+    machine: dict[str, Any] | None = None,
+    many_classes: dict[str, Any] | None = None,
 ) -> dict[str, str]:
     """Every table that can be made of these, by name."""
     tables = results.tables(arena) | linear.tables(arena)
@@ -22,6 +25,8 @@ def make(
     if machine is not None:
         tables["rates"] = rates.rates(machine)
         tables["minimum"] = minimum.least_work(arena, machine)
+    if many_classes is not None:
+        tables |= classes.tables(many_classes)
     return tables
 
 
@@ -39,9 +44,12 @@ def main(arguments: list[str] | None = None) -> None:
     p.add_argument("arena", nargs="+", type=Path, help="what the arena wrote; several runs with different goals")
     p.add_argument("--scaling", type=Path, metavar="FILE", help="what benchmarks.scaling wrote")
     p.add_argument("--machine", type=Path, metavar="FILE", help="what benchmarks.machine wrote")
+    p.add_argument("--classes", type=Path, metavar="FILE", help="what benchmarks.classes wrote")
     p.add_argument("--into", type=Path, metavar="PAGE", help="put the tables into this page instead of printing them")
     options = p.parse_args(arguments)
-    tables = make([_read(path) for path in options.arena], *map(_optional, (options.scaling, options.machine)))
+    tables = make(
+        [_read(path) for path in options.arena], *map(_optional, (options.scaling, options.machine, options.classes))
+    )
     if options.into is None:
         print("\n\n".join(f"<!-- table: {name} -->\n\n{text}\n\n<!-- end -->" for name, text in tables.items()))
         return

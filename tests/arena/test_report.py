@@ -84,6 +84,25 @@ def test_growth():
     assert "| exponent | **2.00** | - |" in text
 
 
+def test_many_classes_are_compared_set_by_set_and_calibration_by_calibration():
+    def line(table, competitor, seconds, **more):
+        return {"table": table, "set": "letter", "competitor": competitor, "seconds": seconds, "score": 0.9} | more
+
+    proper = {"log_loss": 0.2, "brier": 0.1}
+    rows = [
+        line("one-vs-all", "maxmargin", 2.0, gap=1e-5),
+        line("one-vs-all", "sklearn OneVsRestClassifier", 16.0, gap=2e-5),
+        line("probabilities", "maxmargin, sigmoid", 1.0, **proper),
+        line("probabilities", "CalibratedClassifierCV, sigmoid", 5.0, **proper),
+        line("probabilities", "maxmargin, isotonic", 2.0, **proper),
+        line("probabilities", "CalibratedClassifierCV, isotonic, ensemble", 40.0, **proper),
+    ]
+    made = make([arena()], many_classes={"rows": rows})
+    assert "| letter | sklearn OneVsRestClassifier | 16 s | 8.0 | 2e-05 | 0.9000 |" in made["one-vs-all"]
+    assert "| letter | CalibratedClassifierCV, isotonic, ensemble | 40 s | 20.0 |" in made["probabilities"]
+    assert made["probabilities"].endswith("Geometric mean of the ratios: 10.0; least: 5.0.")
+
+
 def test_tables_go_between_their_markers_and_nowhere_else(tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text(

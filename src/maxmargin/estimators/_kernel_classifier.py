@@ -64,9 +64,8 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         if self._multiclass == "code":
             self._publish_fired(np.column_stack([known_scores(outcome) for outcome in outcomes]))
         if self._wanted_calibration is not None:
-            number = self._new_folds(labels)
-            folds, scores = solve_folds(self, data, self.kernel_, outcomes, number)
-            self._publish_calibration(labels, data.weight, folds, scores)
+            folds, scores = solve_folds(self, data, self.kernel_, outcomes, self._new_folds(data))
+            self._publish_calibration(data, folds, scores)
 
     def _publish_table(self, data: Training, table: FloatArray, intercept: FloatArray) -> None:
         """Classes, support vectors in LIBSVM's order (by class, then by row), coefficients and intercepts."""

@@ -85,7 +85,7 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
     def _calibrate(self, data: Training) -> None:
         """Fit the model without the rows of each fold in turn, and calibrate on the scores of these."""
         labels, rows = data.extra, _rows(data)
-        number = self._new_folds(labels)
+        number = self._new_folds(data)
         scores = self._raw_scores(rows)
         coef, intercept = [], []
         for fold in range(int(number.max(initial=-1)) + 1):
@@ -98,7 +98,7 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
             intercept.append(model.intercept_)
             scores[held] = model._raw_scores(rows[held])
         folds = Folds(number, np.array(coef), np.array(intercept).reshape(len(coef), -1))
-        self._publish_calibration(labels, data.weight, folds, scores)
+        self._publish_calibration(data, folds, scores)
 
     def _for_fold(self, time_limit: float | None) -> Any:
         """A copy to be fitted on part of the rows, quietly and without proof."""

@@ -16,8 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.backends import backend_for
 from maxmargin.calibration import KINDS, Sigmoid, fit_calibrator, fit_conformal, fit_sharpness, sharpened
-from maxmargin.estimators._machine import Labels, seed_of
+from maxmargin.estimators._machine import Labels, Training, seed_of
 from maxmargin.multiclass import BINARY, SINGLE, Fired, OneVsRest, Scheme, make_scheme
 from maxmargin.solvers import fold_numbers
 
@@ -163,15 +164,19 @@ class ManyClasses:
         """The kind of calibration that the parameters ask for."""
         return self.calibration
 
-    def _new_folds(self, labels: Labels) -> IntArray:
-        return fold_numbers(labels.label, seed_of(self))
+    def _new_folds(self, data: Training) -> IntArray:
+        """The fold of every row that counts; copies of a row are in one fold, so that weights equal repetition."""
+        X, plain = data.X, hasattr(data.X, "shape") and not getattr(self, "_precomputed", False)
+        keys = backend_for("cpu").row_keys(backend_for("cpu").design(X).rows)[data.kept] if plain else None
+        return fold_numbers(data.extra.label, seed_of(self), keys)
 
-    def _publish_calibration(self, labels: Labels, weight: FloatArray, folds: Folds, scores: FloatArray) -> None:
+    def _publish_calibration(self, data: Training, folds: Folds, scores: FloatArray) -> None:
         """Fit a calibrator per task and the sets' quantiles to held-out scores (n, tasks).
 
-        ``weight`` counts rows; the classes' factors are costs, and what happens how often does not depend on them.
+        A class's weight counts like that of its rows: the probabilities are those of the population so weighted.
         """
-        kind = self._wanted_calibration
+        kind, labels = self._wanted_calibration, data.extra
+        weight = labels.weights(data)
         assert kind is not None  # nobody calibrates unasked
         self.folds_ = folds
         asked, seen = self._calibrated_view(kind == "sigmoid", scores)

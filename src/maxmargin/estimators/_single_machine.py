@@ -46,7 +46,7 @@ def fit_all_classes(estimator: Any, data: Training) -> Any:
     reporter = FitReporter(estimator, data.X, data.y)
     reporter.begin(1)
     after_round, end = reporter.round_callback(0)
-    number: IntArray | None = estimator._new_folds(data.extra) if estimator._wanted_calibration is not None else None
+    number: IntArray | None = estimator._new_folds(data) if estimator._wanted_calibration is not None else None
     held = [] if number is None else [number == fold for fold in range(int(number.max(initial=-1)) + 1)]
     with InterruptFlag() as interrupted, single_threaded_blas():
         run = _Run(estimator, kernel, rows, interrupted)
@@ -133,4 +133,4 @@ def _publish_folds(estimator: Any, data: Training, number: Any, solution: Any, f
     scores = _lines(solution.f).T.copy()
     for fold, one in enumerate(found):
         scores[number == fold] = _lines(one.f).T[number == fold]
-    estimator._publish_calibration(data.extra, data.weight, Folds(number, tables, intercept), scores)
+    estimator._publish_calibration(data, Folds(number, tables, intercept), scores)

@@ -15,16 +15,22 @@ from maxmargin.problems import DualQP, Problem
 FOLDS = 5
 
 
-def fold_numbers(label: IntArray, seed: int, folds: int = FOLDS) -> IntArray:
-    """The fold (0, 1, ...) in which every row is held out, each class spread evenly; -1: a class's only row, never."""
+def fold_numbers(label: IntArray, seed: int, keys: Array | None = None, folds: int = FOLDS) -> IntArray:
+    """The fold (0, 1, ...) in which every row is held out, each class spread evenly; -1: a class's only row, never.
+
+    Rows of a class with equal ``keys`` are copies: they stay together, and neither their number nor the order of the
+    rows makes any difference. Without keys there are no copies.
+    """
     rng = np.random.default_rng(seed)
     number = np.full(len(label), -1, dtype=np.intp)
     dealt = 0  # where the last class ended, so that folds of many small classes are of one size
     for k in range(int(label.max(initial=-1)) + 1):
-        own = rng.permutation(np.flatnonzero(label == k))
-        if len(own) > 1:
-            number[own] = (dealt + np.arange(len(own))) % folds
-            dealt += len(own)
+        own = np.flatnonzero(label == k)
+        distinct, copy = np.unique(own if keys is None else keys[own], return_inverse=True)
+        if len(distinct) > 1:
+            order = rng.permutation(len(distinct))
+            number[own] = (dealt + order[copy]) % folds
+            dealt += len(distinct)
     return number
 
 
