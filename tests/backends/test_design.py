@@ -200,6 +200,8 @@ def test_a_back_end_without_coordinate_descent_says_so():
         get_backend("numpy").all_classes_epoch(*[None] * 12)
     with pytest.raises(NotImplementedError, match="numpy back end has no machine for all classes"):
         get_backend("numpy").all_classes_block(*[None] * 11)
+    with pytest.raises(NotImplementedError, match="numpy back end does not number rows"):
+        get_backend("numpy").row_keys(None)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)

@@ -194,6 +194,12 @@ class Backend(ABC):
         """An epoch of dual coordinate descent, in place: (active rows, worst upward and downward slope, next seed)."""
         raise NotImplementedError(f"the {self.name} back end has no dual coordinate descent; use solver='newton'")
 
+    def row_keys(self, rows: Any) -> Array:
+        """A number for every row, dense or CSR, the same for equal rows and (but for accidents) for no others."""
+        raise NotImplementedError(
+            f"the {self.name} back end does not number rows by their values; use the compiled one"
+        )
+
     def all_classes_epoch(
         self, simplex, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed
     ) -> tuple[float, int]:
