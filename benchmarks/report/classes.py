@@ -33,7 +33,7 @@ def tables(report: dict[str, Any]) -> dict[str, str]:
 def _kind(row: dict[str, Any]) -> str:
     """What sides must have in common to be compared: the calibration."""
     words = row["competitor"].split(", ")
-    return words[1] if len(words) > 1 else ""
+    return words[1] if row["table"] == "probabilities" else ""
 
 
 def _line(row: dict[str, Any], ratio: float, more: list[str]) -> list[str]:

@@ -103,3 +103,22 @@ def test_ctrl_c_leaves_the_rest_unsolved():
     _, results = solve(made, rows, watch=Watch(interrupted=lambda: True))
     assert [finished for _, finished in results] == [False] * len(made)
     assert OneClassSVM().fit(X).fit_status_ == 0  # a single task takes the other way
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_folds_of_one_problem_share_their_kernel_values(threads):
+    """Problems in a row on the same rows: lines of K are filled once, and the answers are those of each alone."""
+    rows, _ = problems()
+    made, where = [], []
+    for r in rows[1:]:
+        sign = np.where(Y[r] % 2, 1.0, -1.0)
+        for fold in range(3):
+            made.append(SVCProblem(sign, np.full(len(r), 3.0)).masked(np.arange(len(r)) % 3 == fold))
+            where.append(r)
+    _, results = solve(made, where, threads)
+    for number, (solution, finished) in enumerate(results):
+        assert finished
+        _, [(alone, _)] = solve(made[number : number + 1], where[number : number + 1])
+        np.testing.assert_array_equal(solution.beta, alone.beta)
+        np.testing.assert_array_equal(solution.f, alone.f)
+        assert solution.entries == alone.entries if number % 3 == 0 else solution.entries < 0.7 * alone.entries

@@ -75,23 +75,34 @@ def solve_many(
     pointers, rows, features, scalars, code, all_diagonal, linear, lower, upper, beta, f,
     epsilon, budgets, may_shrink, tol, steps_per_row, polished, first, stride, steps, violations, entries,
 ):  # fmt: skip
-    """Tasks first, first + stride, ... of a batch; task t holds the positions pointers[t] to pointers[t + 1].
+    """Groups first, first + stride, ... of a batch; task t holds the positions pointers[t] to pointers[t + 1].
 
+    Tasks in a row that have the same rows (folds of one problem) are a group and share their lines of K.
     ``beta`` (a feasible start), ``f``, ``steps``, ``violations`` and ``entries`` are written in place.
     """
     largest = 0
     for t in range(pointers.size - 1):
         largest = max(largest, pointers[t + 1] - pointers[t])
-    memory = np.empty(largest * largest)
-    for t in range(first, pointers.size - 1, stride):
+    memory, group = np.empty(largest * largest), -1
+    lazy, diagonal = (
+        LazyRows(np.zeros(0, np.bool_), features[:, :0].copy(), scalars[:, :0].copy(), code),
+        features[0, :0],
+    )
+    for t in range(pointers.size - 1):
         begin, end = pointers[t], pointers[t + 1]
         n, own = end - begin, rows[begin:end]
+        fresh = t == 0 or not same(own, rows[pointers[t - 1] : begin])
+        group += 1 if fresh else 0
+        if group % stride != first:
+            continue
         K = memory[: n * n].reshape(n, n)
-        lazy = LazyRows(np.zeros(n, np.bool_), gathered(features, own), gathered(scalars, own), code)
-        diagonal = all_diagonal[own]
+        if fresh:
+            lazy = LazyRows(np.zeros(n, np.bool_), gathered(features, own), gathered(scalars, own), code)
+            diagonal = all_diagonal[own]
+        before = np.sum(lazy.filled)
         b, p, low, high = beta[begin:end], linear[begin:end], lower[begin:end], upper[begin:end]
         for k in range(n):
-            if b[k] != 0:
+            if b[k] != 0 and not lazy.filled[k]:
                 fill_row(k, K, diagonal, lazy)
         two_sided = budgets[t] < np.inf
         slack = budgets[t] - absolute_sum(b) if two_sided and may_shrink else (0.0 if two_sided else np.inf)
@@ -106,8 +117,16 @@ def solve_many(
         if violations[t] <= tol:
             polish(K, lazy, p, b, low, high, diagonal, epsilon, budgets[t], may_shrink, polished)
         scores(K, b, f[begin:end])
-        for k in range(n):
-            entries[t] += n if lazy.filled[k] else 0
+        entries[t] = n * (np.sum(lazy.filled) - before)
+
+
+@jit
+def same(one, other):
+    """Whether two lists of rows are equal."""
+    differing = one.size != other.size
+    for k in range(min(one.size, other.size)):
+        differing |= one[k] != other[k]
+    return not differing
 
 
 @jit
