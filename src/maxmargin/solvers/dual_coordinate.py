@@ -28,7 +28,7 @@ FIRST_LOOK, LEAST_STEP, LARGEST_STEP = 0.3, 0.02, 0.3
 #: Epochs between two looks at most.
 LOOK_AGAIN = 300
 #: Epochs after which to ask whether a Newton walk would pay, and its multiplications per non-zero visited that do.
-ASK, NEWTON_PAYS = 20, 80
+ASK, NEWTON_PAYS = 20, 8
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
 #: Rows of zeros have no curvature: with this they move to a bound.
