@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin._foreign import Delivered
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import cache_bytes
-from maxmargin.backends import backend_for, effective_threads, run_parallel, single_threaded_blas
+from maxmargin.backends import KernelGram, backend_for, effective_threads, run_parallel, single_threaded_blas
 from maxmargin.certificates import (
     Certificate,
     bounded_scores,
@@ -113,10 +113,12 @@ class _Run:
 
     def all(self) -> list[Outcome]:
         """Small tasks in one go, then what is left, side by side where that pays."""
-        problems = [task.problem for task in self.tasks]
-        alone = len(problems) == 1 or self.reporter is not None
-        if not alone and can_solve_many(self.solver, self.gram, problems, self.watch()):
-            self._batch()
+        small = []
+        if len(self.tasks) > 1 and self.reporter is None:
+            watch, gram = self.watch(), self.gram.in_float64()
+            small = [k for k, t in enumerate(self.tasks) if can_solve_many(self.solver, gram, [t.problem], watch)]
+        if len(small) > 1:
+            self._batch(small, gram)
         left = [number for number, outcome in enumerate(self.outcomes) if outcome is None]
         shares = [left[k :: self.at_once] for k in range(self.at_once)]
         run_parallel([partial(self._share, share) for share in shares], self.at_once)
@@ -127,21 +129,21 @@ class _Run:
         e = self.estimator
         return Watch(e.tol, e.gap_tol, e.max_iter, self.deadline, self.interrupted, callback)
 
-    def _batch(self) -> None:
-        tasks = self.tasks
+    def _batch(self, numbers: list[int], gram: KernelGram) -> None:
+        tasks = [self.tasks[number] for number in numbers]
         results = solve_many(
             [task.problem for task in tasks],
             [task.rows for task in tasks],
             [task.start for task in tasks],
-            self.gram,
+            gram,
             min(self.threads, len(tasks), 1 + sum(len(task.rows) ** 2 for task in tasks) // TINY_VALUES),
             [self.watch() for _ in tasks],
         )
-        for number, (solution, finished) in enumerate(results):
+        for number, (solution, finished) in zip(numbers, results, strict=True):
             if finished:
-                self.outcomes[number] = _deliver(tasks[number], solution, self.gram.n)
+                self.outcomes[number] = _deliver(self.tasks[number], solution, self.gram.n)
             else:
-                self.tasks[number] = replace(tasks[number], start=solution.beta)
+                self.tasks[number] = replace(self.tasks[number], start=solution.beta)
 
     def _share(self, numbers: list[int]) -> None:
         threads, whole = max(1, self.threads // self.at_once), None
