@@ -124,24 +124,9 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
             return self._task_scores(X)
         return super().decision_function(X)
 
-    def predict(self, X):
-        """Class of every row: the arg-max of the decision function (a score of exactly 0 is ``classes_[0]``).
-
-        With a calibration it is the arg-max of the probabilities.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
+    def _before_predict(self):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return super().predict(X)
 
     @property
     def _wanted_calibration(self):

@@ -153,9 +153,13 @@ class ManyClasses:
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
+        self._before_predict()
         if self._wanted_calibration is not None and hasattr(self, "calibrators_"):
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return self.classes_[self._scheme.classes_of(self._task_scores(X))]
+
+    def _before_predict(self) -> None:
+        """Refuse parameters that make no sense together."""
 
     # -- probabilities and sets -------------------------------------------------------------------------------
 
