@@ -88,16 +88,16 @@ def one_vs_all(name: str, split: Split, repeat: int) -> Iterator[Line]:
     """Both sides at equal proof."""
     X, y = layout(split.X).astype(np.float64), split.y
     params = fix_gamma(PARAMS, X)
-    sides = {
+    sides: dict[str, Callable[..., Any]] = {
         "maxmargin": _ours,
         "OneVsRestClassifier": _theirs,
         "OneVsRestClassifier, all cores": partial(_theirs, n_jobs=-1),
     }
     for competitor, make in sides.items():
-        _timed(lambda make=make: make(params, 1e-3), X[:WARM_ROWS], y[:WARM_ROWS], 1)  # type: ignore[misc]  # bound now
+        _timed(partial(make, params, 1e-3), X[:WARM_ROWS], y[:WARM_ROWS], 1)
         for step in range(STEPS):
             tol = 10.0 ** -(3 + step)
-            model, best = _timed(lambda make=make, tol=tol: make(params, tol), X, y, repeat)  # type: ignore[misc]
+            model, best = _timed(partial(make, params, tol), X, y, repeat)
             gap = _worst_gap(model, X, y)
             if gap <= GAP:
                 break

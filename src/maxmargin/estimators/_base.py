@@ -166,8 +166,7 @@ class KernelMachine(Machine):
     def _resolve_kernel(self, data: Training) -> Kernel:
         if self._precomputed or (takes_any_rows(self.kernel)):
             return resolve_kernel(self.kernel)
-        X = data.X if len(data.kept) == data.n else data.X[data.kept]
-        gamma = resolve_gamma(self.gamma, X, data.weight)
+        gamma = resolve_gamma(self.gamma, data.rows, data.weight)
         return resolve_kernel(self.kernel, gamma, self.degree, self.coef0)
 
     def _warm_starts(self, data: Training, problems: list[tuple[IntArray, Problem]]) -> list[FloatArray | None]:

@@ -21,7 +21,7 @@ def fit_hard_margin(estimator: Any, data: Training) -> Any:
     """
     if estimator.penalty != "l2":
         raise ValueError(f"C=inf is the hard margin, which needs penalty='l2'; got penalty={estimator.penalty!r}")
-    rows = data.X if len(data.kept) == data.n else data.X[data.kept]
+    rows = data.rows
     scaling = fitted_scaling(rows, data.weight) if estimator.scale else None
     inputs = scaled(rows, scaling)
     tasks = data.extra.scheme.tasks(data.extra.label)

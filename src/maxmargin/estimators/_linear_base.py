@@ -101,7 +101,7 @@ class LinearMachine(Machine):
         return self._fit_tasks(data)
 
     def _fit_tasks(self, data: Training):
-        rows = data.X if len(data.kept) == data.n else data.X[data.kept]
+        rows = data.rows
         cost = self._cost(data)
         problems, where = self._problems(data, cost)
         scaling = fitted_scaling(rows, data.weight) if self.scale else None

@@ -77,14 +77,14 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
     def _fit(self, data: Training):
         super()._fit(data)
         if self._multiclass == "code":
-            self._publish_fired(self._raw_scores(_rows(data)))
+            self._publish_fired(self._raw_scores(data.rows))
         if self._wanted_calibration is not None:
             self._calibrate(data)
         return self
 
     def _calibrate(self, data: Training) -> None:
         """Fit the model without the rows of each fold in turn, and calibrate on the scores of these."""
-        labels, rows = data.extra, _rows(data)
+        labels, rows = data.extra, data.rows
         number = self._new_folds(data)
         scores = self._raw_scores(rows)
         coef, intercept = [], []
@@ -127,7 +127,3 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
             np.asarray(safe_sparse_dot(X, W.T)) + b
             for W, b in zip(self.folds_.coef, self.folds_.intercept, strict=True)
         ]
-
-
-def _rows(data: Training) -> RowData:
-    return data.X if len(data.kept) == data.n else data.X[data.kept]

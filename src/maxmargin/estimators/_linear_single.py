@@ -18,7 +18,7 @@ from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import warn_unless_reached
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.estimators._single_machine import all_classes_problem
-from maxmargin.solvers import AllClassesLinear, AllClassesSolution, Watch
+from maxmargin.solvers import AllClassesLinear, AllClassesPoint, Watch
 
 
 def fit_linear_all_classes(estimator: Any, data: Training) -> Any:
@@ -28,7 +28,7 @@ def fit_linear_all_classes(estimator: Any, data: Training) -> Any:
             f"multiclass={estimator._multiclass!r} needs penalty='l2' and a finite C; got penalty={estimator.penalty!r}"
         )
     problem = all_classes_problem(estimator, data)
-    rows = data.X if len(data.kept) == data.n else data.X[data.kept]
+    rows = data.rows
     scaling = fitted_scaling(rows, data.weight) if estimator.scale else None
     reporter = FitReporter(estimator, data.X, data.y)
     reporter.begin(1)
@@ -59,7 +59,7 @@ def fit_linear_all_classes(estimator: Any, data: Training) -> Any:
     return estimator
 
 
-def _warm_start(estimator: Any, data: Training, scaling: Scaling | None) -> AllClassesSolution | None:
+def _warm_start(estimator: Any, data: Training, scaling: Scaling | None) -> AllClassesPoint | None:
     """The last fit's dual variables and intercepts, if the data have the same shape and the classes are the same."""
     known = estimator.warm_start and getattr(estimator, "shape_fit_", None) == data.X.shape
     if not known or not estimator._same_labels(data):
@@ -69,4 +69,4 @@ def _warm_start(estimator: Any, data: Training, scaling: Scaling | None) -> AllC
     _, b = published_weights(estimator, scaling)
     b = np.concatenate([-b, b]) / 2 if len(b) == 1 else b
     alpha = alpha[data.kept]
-    return AllClassesSolution(alpha, b, alpha, None, 0, ())  # type: ignore[arg-type]  # a point, not an outcome
+    return AllClassesPoint(alpha, b)

@@ -27,6 +27,11 @@ class Training(NamedTuple):
     extra: Any = None  # what the machine's :meth:`_describe` found out about the targets
     began: float = 0.0  # when the fit began
 
+    @property
+    def rows(self) -> RowData:
+        """The rows of X that count."""
+        return self.X if len(self.kept) == self.n else self.X[self.kept]
+
     def time_left(self, limit: float | None) -> float | None:
         """What is left of a time limit, at least a millisecond."""
         return None if limit is None else max(1e-3, limit - (time.perf_counter() - self.began))

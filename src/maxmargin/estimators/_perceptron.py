@@ -171,7 +171,7 @@ class Perceptron(LinearClassifierMachine):
 
     def _fit_tasks(self, data: Training):
         labels = data.extra
-        rows = data.X if len(data.kept) == data.n else data.X[data.kept]
+        rows = data.rows
         scaling = fitted_scaling(rows, data.weight) if self.scale else None
         inputs = scaled(rows, scaling)
         tasks = labels.scheme.tasks(labels.label)

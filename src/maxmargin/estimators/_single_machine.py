@@ -20,7 +20,7 @@ from maxmargin.estimators._many_classes import Folds
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import warn_unless_reached
 from maxmargin.problems import ALL_CLASSES, AllClassesProblem
-from maxmargin.solvers import AllClassesBlocks, AllClassesSolution, Watch
+from maxmargin.solvers import AllClassesBlocks, AllClassesPoint, AllClassesSolution, Watch
 
 
 def all_classes_problem(estimator: Any, data: Training) -> AllClassesProblem:
@@ -51,7 +51,8 @@ def fit_all_classes(estimator: Any, data: Training) -> Any:
     with InterruptFlag() as interrupted, single_threaded_blas():
         run = _Run(estimator, kernel, rows, interrupted)
         solution = run.solve(problem, _warm_start(estimator, data), after_round)
-        folds = [run.solve(problem.masked(rows), solution) for rows in held]
+        start = AllClassesPoint(solution.alpha, solution.intercept)
+        folds = [run.solve(problem.masked(rows), start) for rows in held]
     end()
     warn_unless_reached([solution, *folds])
     certificate = None if estimator.certify is False else _certified(kernel, data, problem, solution)
@@ -111,7 +112,7 @@ def _warm_start(estimator: Any, data: Training) -> Any:
     if len(table) == 1:
         table, b = np.vstack([-table, table]) / 2, np.concatenate([-b, b]) / 2
     alpha = np.ascontiguousarray(table.T)
-    return AllClassesSolution(alpha, b, alpha, None, 0, ())  # type: ignore[arg-type]  # a point, not an outcome
+    return AllClassesPoint(alpha, b)
 
 
 def _certified(kernel: Any, data: Training, problem: AllClassesProblem, solution: AllClassesSolution) -> Any:

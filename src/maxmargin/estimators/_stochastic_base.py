@@ -97,7 +97,7 @@ class StochasticMachine(LinearClassifierMachine):
     # -- fit --------------------------------------------------------------------------------------------------
 
     def _fit_tasks(self, data: Training):
-        rows = data.X if len(data.kept) == data.n else data.X[data.kept]
+        rows = data.rows
         cost = self._cost(data)
         problems, where = self._problems(data, cost)
         scaling = fitted_scaling(rows, data.weight) if self.scale else None

@@ -7,7 +7,7 @@ from typing import Any
 from maxmargin.backends import Backend
 from maxmargin.solvers._base import Gram, Record, Solution, Status, Watch
 from maxmargin.solvers._linear import LinearPoint, LinearSolution
-from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesSolution
+from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesPoint, AllClassesSolution
 from maxmargin.solvers.all_classes_blocks import AllClassesBlocks
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.dual_gradient import DualGradient
@@ -22,6 +22,7 @@ __all__ = [
     "NAMES",
     "AllClassesBlocks",
     "AllClassesLinear",
+    "AllClassesPoint",
     "AllClassesSolution",
     "Decomposition",
     "DualGradient",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,13 @@ from maxmargin.solvers._base import Record, Status, Watch
 LOOK, GROWTH = 5, 1.5
 #: Looks without any gain of the gap that end the fit.
 PATIENCE = 20
+
+
+class AllClassesPoint(NamedTuple):
+    """Where to start."""
+
+    alpha: FloatArray  # (n, classes)
+    intercept: FloatArray  # (classes,)
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class AllClassesLinear:
     seed: int = 0
 
     def solve(
-        self, problem: AllClassesProblem, X: RowData, watch: Watch, start: AllClassesSolution | None = None
+        self, problem: AllClassesProblem, X: RowData, watch: Watch, start: AllClassesPoint | None = None
     ) -> AllClassesSolution:
         """From ``start`` (or zero) until the watch says stop; rows without cost are passed over."""
         rows = as_csr(sp.csr_array(X))
@@ -80,7 +87,7 @@ class AllClassesLinear:
                 return AllClassesSolution(alpha, shift.copy(), f, status, epochs, history, W.T.copy())
 
 
-def started(problem: AllClassesProblem, start: AllClassesSolution | None) -> tuple[FloatArray, FloatArray]:
+def started(problem: AllClassesProblem, start: AllClassesPoint | None) -> tuple[FloatArray, FloatArray]:
     """(alpha, intercepts) to begin with: those of ``start``, each row scaled into the problem's constraints."""
     if start is None:
         return np.zeros((len(problem.label), problem.n_classes)), np.zeros(problem.n_classes)

@@ -20,7 +20,7 @@ from maxmargin._types import FloatArray
 from maxmargin.backends import Backend
 from maxmargin.problems import AllClassesProblem
 from maxmargin.solvers._base import Gram, Record, Status, Watch
-from maxmargin.solvers.all_classes import AllClassesSolution, started
+from maxmargin.solvers.all_classes import AllClassesPoint, AllClassesSolution, started
 
 #: Rows of a block, and how far it is solved relative to the violation it began with, in so many epochs at most.
 BLOCK, INNER, EPOCHS = 512, 0.1, 30
@@ -42,7 +42,7 @@ class AllClassesBlocks:
     block_size: int = BLOCK
 
     def solve(
-        self, problem: AllClassesProblem, gram: Gram, watch: Watch, start: AllClassesSolution | None = None
+        self, problem: AllClassesProblem, gram: Gram, watch: Watch, start: AllClassesPoint | None = None
     ) -> AllClassesSolution:
         """From ``start`` (or zero) until the watch says stop; rows without cost keep alpha = 0."""
         rate = float(gram.diagonal.mean()) if problem.fit_intercept else 0.0
