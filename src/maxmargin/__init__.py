@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Perceptron,
     )
     from maxmargin.exceptions import NotSeparableError
+    from maxmargin.selection import SVCCV, SVRCV, LinearSVCCV, LinearSVRCV
 
 _HOMES = {
     "Certificate": "certificates",
@@ -46,6 +47,10 @@ _HOMES = {
     "SVC": "estimators",
     "SVDD": "estimators",
     "SVR": "estimators",
+    "SVCCV": "selection",
+    "SVRCV": "selection",
+    "LinearSVCCV": "selection",
+    "LinearSVRCV": "selection",
     "certify": "certificates",
 }
 _MODULES = ("certificates", "exceptions", "inspection", "io", "kernels", "losses", "penalties", "plotting", "problems")
@@ -53,13 +58,17 @@ _MODULES = ("certificates", "exceptions", "inspection", "io", "kernels", "losses
 __all__ = [
     "SGDSVC",
     "SVC",
+    "SVCCV",
     "SVDD",
     "SVR",
+    "SVRCV",
     "Certificate",
     "LinearClassifier",
     "LinearRegressor",
     "LinearSVC",
+    "LinearSVCCV",
     "LinearSVR",
+    "LinearSVRCV",
     "NotSeparableError",
     "NuSVC",
     "NuSVR",

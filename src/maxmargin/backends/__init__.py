@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from maxmargin.backends._base import Backend, BlockResult
-from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows
+from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
 from maxmargin.backends._design import Design
 from maxmargin.backends._gram import KernelGram, float32_is_safe
 from maxmargin.backends._rows import Rows, as_csr, prepare
-from maxmargin.backends._threads import effective_threads, run_parallel, single_threaded_blas
+from maxmargin.backends._threads import effective_threads, run_parallel, run_queue, single_threaded_blas
+from maxmargin.backends._whole import WholeMatrix
 
 __all__ = [
     "Backend",
@@ -21,6 +22,8 @@ __all__ = [
     "KernelGram",
     "LazyRows",
     "Rows",
+    "Stored",
+    "WholeMatrix",
     "as_csr",
     "backend_for",
     "effective_threads",
@@ -28,6 +31,7 @@ __all__ = [
     "get_backend",
     "prepare",
     "run_parallel",
+    "run_queue",
     "single_threaded_blas",
 ]
 

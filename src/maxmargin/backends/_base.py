@@ -150,6 +150,13 @@ class Backend(ABC):
         """
         raise NotImplementedError(f"the {self.name} back end solves one problem at a time")
 
+    def solve_stored(self, K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps) -> FloatArray:
+        """Problems over a stored matrix, in place: (steps, violation, intercept, dual, gap) of each.
+
+        Bounds are ``cost`` times those of the tasks; ``beta`` and ``f`` are solutions at cost / factor, 0 if factor is.
+        """
+        raise NotImplementedError(f"the {self.name} back end has no stored matrix; use the compiled one")
+
     def largest(self, values: FloatArray, count: int) -> IntArray:
         """Positions of about the ``count`` largest finite values: which of nearly equal ones does not matter."""
         count = min(count, len(values))

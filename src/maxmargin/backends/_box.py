@@ -71,3 +71,17 @@ class Batch(NamedTuple):
     tol: float
     steps_per_row: int
     polished: float
+
+
+class Stored(NamedTuple):
+    """Problems over one stored matrix, laid end to end; task t is positions pointers[t]..pointers[t + 1].
+
+    Bounds are those of unit cost. All of them have an intercept and no budget; ``rows`` of a task are ascending.
+    """
+
+    pointers: IntArray
+    rows: IntArray  # of each position
+    linear: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    epsilon: float

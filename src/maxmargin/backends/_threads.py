@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 from joblib import cpu_count
@@ -53,6 +53,18 @@ def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:
     for error in errors:
         if error is not None:
             raise error
+
+
+def run_queue(tasks: list[Callable[[], None]], threads: int) -> None:
+    """Run any number of tasks, each by the thread that is free next."""
+    turns = count()
+
+    def work() -> None:
+        while (turn := next(turns)) < len(tasks):
+            tasks[turn]()
+
+    workers = max(1, min(threads, len(tasks)))
+    run_parallel([work] * workers, workers)
 
 
 def run_strips(work: Callable[[int, int], None], n: int, threads: int) -> None:

@@ -15,6 +15,7 @@ from maxmargin.solvers.folds import FOLDS, fold_numbers, left_out
 from maxmargin.solvers.interior_point import InteriorPoint
 from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_convex
 from maxmargin.solvers.many import can_solve_many, solve_many
+from maxmargin.solvers.stored import StoredTasks
 
 __all__ = [
     "FOLDS",
@@ -33,6 +34,7 @@ __all__ = [
     "Record",
     "Solution",
     "Status",
+    "StoredTasks",
     "Watch",
     "can_solve_many",
     "fold_numbers",

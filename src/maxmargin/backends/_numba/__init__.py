@@ -18,6 +18,7 @@ from maxmargin.backends._numba import (
     small,
     smo,
     stochastic,
+    stored,
     stream,
     tiles,
 )
@@ -172,6 +173,14 @@ class NumbaBackend(Backend):
         steps, violations, entries = np.zeros(count, dtype=np.int64), np.full(count, np.inf), np.zeros(count, np.int64)
         run_parallel([partial(strip, first) for first in range(threads)], threads)
         return steps, violations, entries
+
+    def solve_stored(self, K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps):
+        report = np.zeros((len(tasks.pointers) - 1, 5))
+        complete = all_filled(len(K))
+        stored.solve_stored(
+            K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps, complete, report
+        )
+        return report
 
 
 def _no_weights(m: int) -> Csr:

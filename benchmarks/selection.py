@@ -1,0 +1,181 @@
+"""Choosing C and gamma beside ``GridSearchCV``: ``python -m benchmarks.selection --data DIR``.
+
+**Kernel**: five folds, eight C, eight gamma, the same folds and the same scorer, ``GridSearchCV`` around the SVC (SVR) of
+scikit-learn and of scikit-learn-intelex in float32, with two processes; maxmargin's ``SVCCV`` (``SVRCV``) with two
+threads. **Linear**: five folds, ten C, ``GridSearchCV(LinearSVC)`` and ``LinearSVCCV``. Every search ends with a refit;
+the time counts from ``fit`` to the fitted winner, after a search on a few rows that loads what must be loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.arena import sets
+from benchmarks.arena.__main__ import environment
+from benchmarks.arena.case import SCALE, Missing, Split, fix_gamma, layout, open_source
+from benchmarks.arena.table import seconds
+
+KERNEL_SETS = (
+    ("magic04", 5_000),
+    ("splice", None),
+    ("a9a", 5_000),
+    ("satimage", None),
+    ("letter", 4_000),
+    ("mnist", 3_000),
+    ("cadata", 3_000),
+)
+LINEAR_SETS = (("a9a", None), ("covtype", 100_000), ("news20", None))
+CS, GAMMAS = np.logspace(-1, 3, 8), np.logspace(-2, 1, 8)  # gammas are multiples of 'scale'
+LINEAR_CS = np.logspace(-3, 2, 10)
+FOLDS, JOBS, EPSILON, TEST_ROWS, WARM_ROWS = 5, 2, 0.1, 10_000, 300
+
+
+@dataclass
+class Line:
+    """One search on one set; ``score`` is the winner's in cross-validation, ``test`` on rows it never saw."""
+
+    table: str
+    set: str
+    competitor: str
+    seconds: float
+    score: float
+    test: float
+    best: dict[str, float]
+    cells: int
+    dropped: int = 0
+
+
+def _split(data: Any, source: Any, rows: int | None) -> Split:
+    """``rows`` to train, in a fixed random order, and others to test."""
+    split = data.load(source, rows if data.NAME in ("covtype", "mnist") else None)
+    if split.X_test is not None:
+        return split if rows is None else _first(split, rows)
+    order = np.random.default_rng(0).permutation(len(split.y))
+    train = order[: rows or len(order) * 3 // 4]
+    test = order[len(train) :][:TEST_ROWS]
+    return Split(split.X[train], split.y[train], split.X[test], split.y[test])
+
+
+def _first(split: Split, rows: int) -> Split:
+    chosen = np.random.default_rng(0).permutation(len(split.y))[:rows]
+    return split._replace(X=split.X[chosen], y=split.y[chosen])
+
+
+def _grid_search(machine: Any, grid: dict[str, Any], dtype: type) -> Callable[[Any, Any], Any]:
+    from sklearn.model_selection import GridSearchCV
+
+    return lambda X, y: GridSearchCV(machine, grid, cv=FOLDS, n_jobs=JOBS).fit(X.astype(dtype), y)
+
+
+def _kernel_sides(regression: bool, Cs: Any, gammas: Any) -> dict[str, Callable[[Any, Any], Any]]:
+    import sklearn.svm as theirs
+
+    import maxmargin
+
+    name, more = ("SVR", {"epsilon": EPSILON}) if regression else ("SVC", {})
+    grid = {"C": Cs, "gamma": gammas}
+    search = getattr(maxmargin, f"{name}CV")
+    sides = {
+        "maxmargin": lambda X, y: search(Cs=Cs, gammas=gammas, cv=FOLDS, n_jobs=JOBS, **more).fit(X, y),
+        "GridSearchCV": _grid_search(getattr(theirs, name)(**more), grid, np.float64),
+    }
+    try:
+        import sklearnex.svm as intel
+    except ImportError as why:
+        print(f"scikit-learn-intelex: missed: {why}")
+        return sides
+    return {**sides, "GridSearchCV, sklearnex float32": _grid_search(getattr(intel, name)(**more), grid, np.float32)}
+
+
+def _linear_sides(Cs: Any) -> dict[str, Callable[[Any, Any], Any]]:
+    from sklearn.svm import LinearSVC
+
+    from maxmargin import LinearSVCCV
+
+    return {
+        "maxmargin": lambda X, y: LinearSVCCV(Cs=Cs, cv=FOLDS, n_jobs=JOBS).fit(X, y),
+        "GridSearchCV": _grid_search(LinearSVC(dual="auto"), {"C": Cs}, np.float64),
+    }
+
+
+def measure(table: str, name: str, split: Split, only: list[str] | None, repeat: int) -> Iterator[Line]:
+    """Every side on one set."""
+    X, X_test = layout(split.X), layout(split.X_test)
+    if table == "kernel" and hasattr(X, "toarray"):
+        X, X_test = X.toarray(), X_test.toarray()  # faster for scikit-learn
+    X, X_test, y = X.astype(np.float64), X_test.astype(np.float64), split.y
+    if table == "kernel":
+        sides = partial(_kernel_sides, name == "cadata", CS, fix_gamma({"gamma": SCALE}, X)["gamma"] * GAMMAS)()
+    else:
+        sides = _linear_sides(LINEAR_CS)
+    for competitor, search in sides.items():
+        if only and competitor not in only:
+            continue
+        best = np.inf
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search(X[:WARM_ROWS], y[:WARM_ROWS])
+            for _ in range(repeat if competitor == "maxmargin" else 1):
+                start = time.perf_counter()
+                model = search(X, y)
+                best = min(best, time.perf_counter() - start)
+        scores = np.asarray(model.cv_results_["mean_test_score"])
+        chosen = {key: float(value) for key, value in model.best_params_.items()}
+        test = float(model.score(X_test, split.y_test))
+        dropped = int(np.isnan(scores).sum())
+        yield Line(table, name, competitor, best, float(model.best_score_), test, chosen, len(scores), dropped)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure and print line by line."""
+    source, lines = open_source(options.data), []
+    known = {data.NAME: data for data, _ in sets.discover().values()}
+    for table, wanted in (("kernel", KERNEL_SETS), ("linear", LINEAR_SETS)):
+        for name, rows in wanted:
+            if (options.tables and table not in options.tables) or (options.sets and name not in options.sets):
+                continue
+            try:
+                split = _split(known[name], source, rows)
+            except (Missing, OSError) as why:
+                print(f"{name}: missed: {why}")
+                continue
+            for line in measure(table, name, split, options.only, options.repeat):
+                lines.append(line)
+                print(_words(line), flush=True)
+                if options.json is not None:
+                    about = {"environment": environment(), "rows": [asdict(x) for x in lines]}
+                    options.json.write_text(json.dumps(about, indent=1) + "\n")
+
+
+def _words(line: Line) -> str:
+    best = ", ".join(f"{key}={value:.4g}" for key, value in line.best.items())
+    return (
+        f"{line.table}: {line.set}: {line.competitor}: {seconds(line.seconds)}, {line.cells} cells, "
+        f"{line.dropped} dropped, best {line.score:.4f} in cross-validation, {line.test:.4f} on test rows, {best}"
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Parse and run."""
+    p = argparse.ArgumentParser("python -m benchmarks.selection", description=__doc__.split("\n")[0])
+    p.add_argument("--data", metavar="DIR", help="folder with a load.py, as for the arena")
+    p.add_argument("--tables", nargs="+", choices=["kernel", "linear"], help="default: both")
+    p.add_argument("--sets", nargs="+", help="default: all")
+    p.add_argument("--only", nargs="+", help="competitors; default: all")
+    p.add_argument("--repeat", type=int, default=2, help="searches of maxmargin of which the best counts (default 2)")
+    p.add_argument("--json", metavar="FILE", type=Path, help="also write everything here")
+    run(p.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    main()

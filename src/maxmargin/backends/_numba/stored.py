@@ -1,0 +1,286 @@
+"""Problems over one stored kernel matrix, solved in compiled code from start to finish.
+
+Problem: min 1/2 b'Kb + p'b + eps|b|_1, l <= b <= u, sum b = 0, for many (p, l, u) over rows of one matrix in float32:
+the folds, classes and costs of a model selection. A row with l = u = 0 takes no part and still gets its score.
+Algorithm: the worst violators and the free variables make a block, whose values are copied next to each other and
+whose problem is solved by pairwise steps to a tenth of the violation (:mod:`.smo`); then f takes in what moved.
+A solution at cost C starts the one at s C: t b with t in [1, s], the best on that ray, is feasible.
+Invariant: f = K b with the stored K; b feasible. Cost per round: q^2 values copied, a pass over n per variable moved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.backends._numba._jit import fmax, fmin, jit
+from maxmargin.backends._numba.smo import pair_block
+
+#: Least size of a block; the first rounds of a problem keep to it, when variables are free that will not stay so.
+SMALLEST, FIRST_ROUNDS = 256, 4
+#: A block is solved to this share of the violation it began with, in at most so many steps per member.
+INNER, STEPS_PER_MEMBER = 0.1, 5
+#: Columns whose scores stay in the first-level cache while f takes in what moved.
+STRIP = 2048
+#: Relative error of a value rounded to float32, and a little more for the sums.
+ROUNDED = 1.01 * 2.0**-24
+#: A quick bound on what rounding does to the gap is good enough up to this share of the dual value.
+ROUGH = 1e-4
+
+
+@jit
+def slopes(f, linear, beta, lower, upper, epsilon, up, down):
+    """Slopes of every move up and down (+-inf where forbidden), and the two ends of the violated interval."""
+    low, high = np.inf, -np.inf
+    for k in range(f.size):
+        grad, b = f[k] + linear[k], beta[k]
+        up[k] = grad + (epsilon if b >= 0 else -epsilon) if b < upper[k] else np.inf
+        down[k] = grad + (epsilon if b > 0 else -epsilon) if b > lower[k] else -np.inf
+        low = fmin(low, up[k])
+        high = fmax(high, down[k])
+    return low, high
+
+
+@jit
+def mark_least(values, sign, count, mark, scratch):
+    """Mark the rows of the ``count`` least finite values of sign * values."""
+    finite = 0
+    for k in range(values.size):
+        if sign * values[k] < np.inf:
+            scratch[finite] = sign * values[k]
+            finite += 1
+    limit = np.partition(scratch[:finite], count)[count] if finite > count else np.inf
+    taken = 0
+    for k in range(values.size):
+        if sign * values[k] < limit:
+            mark[k] = True
+            taken += 1
+    for k in range(values.size):
+        if taken >= count:
+            break
+        if sign * values[k] == limit and limit < np.inf:
+            mark[k] = True
+            taken += 1
+
+
+@jit
+def working_set(up, down, beta, lower, upper, size, free, fresh, mark, scratch, index):
+    """The worst violators both ways, then free variables: their rows go to ``index``; how many."""
+    n = beta.size
+    if n <= size:
+        for k in range(n):
+            index[k] = k
+        return n
+    for k in range(n):
+        mark[k] = False
+    room = size if fresh else max(size // 2, size - free)
+    mark_least(up, 1.0, room // 2, mark, scratch)
+    mark_least(down, -1.0, room // 2, mark, scratch)
+    count = 0
+    for k in range(n):
+        count += mark[k]
+    for k in range(n):
+        if count >= size:
+            break
+        if not mark[k] and is_free(beta[k], lower[k], upper[k]):
+            mark[k] = True
+            count += 1
+    count = 0
+    for k in range(n):
+        if mark[k]:
+            index[count] = k
+            count += 1
+    return count
+
+
+@jit
+def is_free(b, low, high):
+    """Strictly inside its bounds and away from the kink at 0."""
+    return b > low and b < high and b != 0
+
+
+@jit
+def take_in(f, K, rows, delta, count):
+    """f += K[:, rows] delta, four rows a pass."""
+    for start in range(0, f.size, STRIP):
+        stop = min(start + STRIP, f.size)
+        for k in range(0, count - count % 4, 4):
+            a, b, c, d = delta[k], delta[k + 1], delta[k + 2], delta[k + 3]
+            p, q, r, s = K[rows[k]], K[rows[k + 1]], K[rows[k + 2]], K[rows[k + 3]]
+            for j in range(start, stop):
+                f[j] += a * p[j] + b * q[j] + c * r[j] + d * s[j]
+        for k in range(count - count % 4, count):
+            a, p = delta[k], K[rows[k]]
+            for j in range(start, stop):
+                f[j] += a * p[j]
+
+
+@jit
+def solve_one(K, diagonal, linear, lower, upper, epsilon, beta, f, tol, gap_tol, largest, max_steps, complete, memory):
+    """Solve one problem in place; (steps, violation left). ``memory`` holds largest^2 values."""
+    n = beta.size
+    up, down, scratch, delta = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    mark, index, moved = np.empty(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
+    steps, rounds, size, exact = 0, 0, min(SMALLEST, largest), np.zeros(1)
+    while True:
+        least, greatest = slopes(f, linear, beta, lower, upper, epsilon, up, down)
+        violation = greatest - least
+        if not violation > tol or steps >= max_steps:
+            return steps, max(violation, 0.0)
+        if gap_tol > 0 and rounds > 0:
+            level = middle(f, linear, lower, upper, epsilon, beta)
+            dual, gap = proof(f, linear, lower, upper, epsilon, beta, level, exact)
+            if gap <= gap_tol * max(abs(dual), abs(dual + gap)):
+                return steps, violation
+        free = 0
+        for k in range(n):
+            free += is_free(beta[k], lower[k], upper[k])
+        while rounds >= FIRST_ROUNDS and size < largest and size < 1.3 * free + SMALLEST // 2:
+            size = min(2 * size, largest)
+        q = working_set(up, down, beta, lower, upper, size, free, rounds == 0, mark, scratch, index)
+        rows = index[:q]
+        block = K if q == n else copied(K, rows, memory)
+        b, grad = beta[rows], f[rows]
+        for r in range(q):
+            grad[r] += linear[rows[r]]
+        goal = max(0.9 * tol, INNER * violation)
+        most = min(STEPS_PER_MEMBER * q, max_steps - steps)
+        taken, _, _ = pair_block(
+            block,
+            complete,
+            grad,
+            b,
+            lower[rows],
+            upper[rows],
+            diagonal[rows],
+            epsilon,
+            False,
+            False,
+            np.inf,
+            goal,
+            most,
+        )
+        count = 0
+        for r in range(q):
+            if b[r] != beta[rows[r]]:
+                moved[count], delta[count] = rows[r], b[r] - beta[rows[r]]
+                beta[rows[r]] = b[r]
+                count += 1
+        if count == 0:
+            return steps, violation
+        take_in(f, K, moved, delta, count)
+        steps += taken
+        rounds += 1
+
+
+@jit
+def copied(K, rows, memory):
+    """K[rows, rows] in ``memory``."""
+    q = rows.size
+    block = memory[: q * q].reshape(q, q)
+    for r in range(q):
+        line = K[rows[r]]
+        for c in range(q):
+            block[r, c] = line[rows[c]]
+    return block
+
+
+@jit
+def restart(linear, lower, upper, epsilon, beta, f, factor):
+    """The best point t b, 1 <= t <= factor, after all bounds grew by ``factor``; in place."""
+    square, slope = 0.0, 0.0
+    for k in range(beta.size):
+        square += beta[k] * f[k]
+        slope += linear[k] * beta[k] + epsilon * abs(beta[k])
+    t = min(max(-slope / square, 1.0), factor) if square > 0 else factor
+    for k in range(beta.size):
+        beta[k] = min(max(t * beta[k], lower[k]), upper[k])
+        f[k] *= t
+
+
+@jit
+def middle(f, linear, lower, upper, epsilon, beta):
+    """The multiplier of the sum: mean slope of the free variables, else the middle of the interval left."""
+    total, count, low, high = 0.0, 0, np.inf, -np.inf
+    for k in range(beta.size):
+        grad, b = f[k] + linear[k], beta[k]
+        if is_free(b, lower[k], upper[k]):
+            total += grad + (epsilon if b > 0 else -epsilon)
+            count += 1
+        if b < upper[k]:
+            low = min(low, grad + (epsilon if b >= 0 else -epsilon))
+        if b > lower[k]:
+            high = max(high, grad + (epsilon if b > 0 else -epsilon))
+    if count > 0:
+        return total / count
+    if low == np.inf or high == -np.inf:
+        return high if low == np.inf and high > -np.inf else (low if low < np.inf else 0.0)
+    return (low + high) / 2
+
+
+@jit
+def proof(f, linear, lower, upper, epsilon, beta, level, errors):
+    """(dual value, gap): a sum of non-negative terms, each at the worst score that ``errors`` (of f) allow."""
+    dual, gap = 0.0, 0.0
+    for k in range(beta.size):
+        slope, b, e = f[k] + linear[k] - level, beta[k], errors[k % errors.size]
+        dual -= b * (f[k] / 2 + linear[k]) + epsilon * abs(b)
+        worse = excess(b, slope - e, lower[k], upper[k], epsilon)
+        gap += max(worse, excess(b, slope + e, lower[k], upper[k], epsilon))
+    return dual, gap
+
+
+@jit
+def rounded_proof(K, f, linear, lower, upper, epsilon, beta, level, largest_value):
+    """:func:`proof` for the values before they were rounded to float32: |error of f| <= 2^-24 |K| |beta|."""
+    mass = 0.0
+    for k in range(beta.size):
+        mass += abs(beta[k])
+    errors = np.zeros(1)
+    dual, gap = proof(f, linear, lower, upper, epsilon, beta, level, errors)
+    errors[0] = ROUNDED * largest_value * mass
+    _, worst = proof(f, linear, lower, upper, epsilon, beta, level, errors)
+    if worst - gap <= ROUGH * abs(dual):
+        return dual, worst
+    errors = np.zeros(beta.size)  # the bound row by row
+    for k in range(beta.size):
+        if beta[k] != 0:
+            size, line = ROUNDED * abs(beta[k]), K[k]
+            for j in range(errors.size):
+                errors[j] += size * abs(line[j])
+    return dual, proof(f, linear, lower, upper, epsilon, beta, level, errors)[1]
+
+
+@jit
+def excess(b, slope, low, high, epsilon):
+    """How far b is from the least of slope t + eps |t| over low <= t <= high, where low <= 0 <= high."""
+    least = min(0.0, low * slope - epsilon * low, high * slope + epsilon * high)
+    return max(b * slope + epsilon * abs(b) - least, 0.0)
+
+
+@jit
+def solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps, complete, report):
+    """All tasks at bounds ``cost`` times theirs, from the solutions at cost / factor (0 if factor is 0).
+
+    ``beta`` and ``f`` change in place; report[t] becomes steps, violation, intercept, dual value and gap.
+    """
+    pointers, most, value = tasks.pointers, 0, 0.0
+    for t in range(pointers.size - 1):
+        size = pointers[t + 1] - pointers[t]
+        most = max(most, size if size < K.shape[0] else 0)
+    for k in range(diagonal.size):
+        value = max(value, abs(diagonal[k]))
+    own, memory = np.empty(most * most, K.dtype), np.empty(min(largest, K.shape[0]) ** 2, K.dtype)
+    for t in range(pointers.size - 1):
+        begin, end = pointers[t], pointers[t + 1]
+        rows, whole = tasks.rows[begin:end], end - begin == K.shape[0]
+        part, square = K if whole else copied(K, rows, own), diagonal if whole else diagonal[rows]
+        p, b, scores = tasks.linear[begin:end], beta[begin:end], f[begin:end]
+        low, high = cost * tasks.lower[begin:end], cost * tasks.upper[begin:end]
+        if factor > 0:
+            restart(p, low, high, tasks.epsilon, b, scores, factor)
+        report[t, 0], report[t, 1] = solve_one(
+            part, square, p, low, high, tasks.epsilon, b, scores, tol, gap_tol, largest, max_steps, complete, memory
+        )
+        level = middle(scores, p, low, high, tasks.epsilon, b)
+        report[t, 2] = -level
+        report[t, 3], report[t, 4] = rounded_proof(part, scores, p, low, high, tasks.epsilon, b, level, value)

@@ -1,0 +1,53 @@
+"""Cells of a search: one combination of parameters each, with what every fold made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+
+DONE, WAITING = "done", "not reached"
+
+
+@dataclass
+class Cell:
+    """One combination of parameters; ``line`` numbers the combination without its strength."""
+
+    params: dict[str, Any]
+    line: int
+    strength: float
+    scores: FloatArray  # (folds,) nan where not known
+    gaps: FloatArray
+    seconds: FloatArray
+    status: str = WAITING
+    parts: dict[int, FloatArray] = field(default_factory=dict)  # of every fold, scores of its parts, for the race
+
+    @classmethod
+    def fresh(cls, params: dict[str, Any], line: int, strength: float, folds: int) -> Cell:
+        """A cell of which nothing is known."""
+        return cls(params, line, strength, *(np.full(folds, np.nan) for _ in range(3)))
+
+    @property
+    def open(self) -> bool:
+        """Whether it is still in the race."""
+        return self.status in (DONE, WAITING)
+
+    @property
+    def done(self) -> bool:
+        return self.status == DONE
+
+    @property
+    def mean(self) -> float:
+        """Mean score of the folds that are known; nan if none is."""
+        known = self.scores[~np.isnan(self.scores)]
+        return float(known.mean()) if len(known) else float("nan")
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={_short(value)}" for name, value in self.params.items())
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

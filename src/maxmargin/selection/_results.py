@@ -1,0 +1,64 @@
+"""What a search publishes: scikit-learn's ``cv_results_``, with the gap and the fate of every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from maxmargin.selection._cells import Cell
+
+
+def cv_results(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Arrays with an entry per cell, by name; scores of cells that were not finished are nan."""
+    results: dict[str, Any] = {"mean_fit_time": np.array([_mean(cell.seconds) for cell in cells])}
+    results["std_fit_time"] = np.array([_spread(cell.seconds) for cell in cells])
+    for name in sorted({name for cell in cells for name in cell.params}):
+        values = np.ma.masked_all(len(cells), dtype=object)
+        for number, cell in enumerate(cells):
+            if name in cell.params:
+                values[number] = cell.params[name]
+        results[f"param_{name}"] = values
+    results["params"] = [cell.params for cell in cells]
+    scores = np.array([cell.scores if cell.done else np.full_like(cell.scores, np.nan) for cell in cells])
+    for fold, column in enumerate(scores.T):
+        results[f"split{fold}_test_score"] = column
+    mean = scores.mean(axis=1)
+    results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
+    last = np.nanmin(mean, initial=0.0) - 1.0
+    results["rank_test_score"] = rankdata(-np.where(np.isnan(mean), last, mean), method="min").astype(np.int32)
+    for fold in range(scores.shape[1]):
+        results[f"split{fold}_gap"] = np.array([cell.gaps[fold] for cell in cells])
+    results["gap"] = np.array([float(np.max(cell.gaps)) for cell in cells])
+    results["status"] = np.array([cell.status for cell in cells], dtype=object)
+    return results
+
+
+def _mean(values: Any) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else 0.0
+
+
+def _spread(values: Any) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.std()) if len(known) else 0.0
+
+
+def best_cell(cells: Sequence[Cell], one_standard_error: bool) -> int:
+    """The winner: the best mean score, the first of equal ones.
+
+    Of cells that no fold is missing, if there is one. With the one-standard-error rule: of those whose mean is within
+    one standard error of the best, the least strength, then the best score.
+    """
+    known = [k for k, cell in enumerate(cells) if cell.done]
+    if not known:
+        known = [k for k, cell in enumerate(cells) if cell.open and not np.isnan(cell.mean)]
+    winner = max(known, key=lambda k: cells[k].mean)
+    if not one_standard_error:
+        return winner
+    scores = cells[winner].scores[~np.isnan(cells[winner].scores)]
+    error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0
+    close = [k for k in known if cells[k].mean >= cells[winner].mean - error]
+    return min(close, key=lambda k: (cells[k].strength, -cells[k].mean))

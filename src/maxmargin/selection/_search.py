@@ -1,0 +1,318 @@
+"""The mechanism of every search: parameters of the machine and of the search, fit, results, and the fitted winner."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval, Options
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.backends import effective_threads, single_threaded_blas
+from maxmargin.estimators._interrupt import InterruptFlag
+from maxmargin.estimators._run import levels_to_caller
+from maxmargin.selection._cells import Cell
+from maxmargin.selection._folds import make_folds
+from maxmargin.selection._grid import applied, default_values, make_cells
+from maxmargin.selection._progress import ProgressBar
+from maxmargin.selection._results import best_cell, cv_results
+from maxmargin.selection._run import Search
+from maxmargin.selection._scoring import Scorer
+from maxmargin.selection._stored import StoredTrainer, can_store
+from maxmargin.selection._trainer import Data, FitTrainer, Trainer
+
+#: Parameters of every search with their defaults, after the lists of values.
+SEARCH_PARAMETERS: dict[str, Any] = {
+    "param_grid": None,
+    "cv": None,
+    "scoring": None,
+    "scale": False,
+    "refit": True,
+    "one_standard_error": False,
+    "drop": True,
+    "error_score": "raise",
+    "time_limit": None,
+    "n_jobs": None,
+    "verbose": 0,
+}
+
+
+def searches(machine: type, strength: str, **lists: str) -> Any:
+    """Class decorator: a search over ``machine``; ``lists`` are its lists of values, by the parameter they are for."""
+
+    def decorate(cls: Any) -> Any:
+        cls._machine_class, cls._strength, cls._lists = machine, strength, lists
+        own = inspect.signature(machine.__init__).parameters  # type: ignore[misc]  # of the class, on purpose
+        taken = {"self", "warm_start", *lists.values(), *SEARCH_PARAMETERS}
+        passed = {name: p.default for name, p in own.items() if name not in taken}
+        cls._passed = tuple(passed)
+        defaults = {**dict.fromkeys(lists), **SEARCH_PARAMETERS, **passed}
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        parameters = [inspect.Parameter(name, keyword, default=value) for name, value in defaults.items()]
+        signature = inspect.Signature([first, *parameters])
+
+        def __init__(self, **given):
+            bound = signature.bind(self, **given)
+            bound.apply_defaults()
+            for name in defaults:
+                setattr(self, name, bound.arguments[name])
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]  # what scikit-learn reads the parameters from
+        cls.__init__ = __init__
+        return cls
+
+    return decorate
+
+
+def _refitted(name: str) -> Any:
+    """For available_if: whether the machine has the method, and the winner was fitted."""
+
+    def check(self: Any) -> bool:
+        if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
+            raise AttributeError(f"{name} needs the fitted winner, but refit=False; set refit=True")
+        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._new_machine(), name)
+        return True
+
+    return check
+
+
+class CrossValidated(MetaEstimatorMixin, BaseEstimator):
+    """Base of the searches."""
+
+    _machine_class: ClassVar[Any]
+    _strength: ClassVar[str]
+    _lists: ClassVar[dict[str, str]]
+    _passed: ClassVar[tuple[str, ...]]
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "param_grid": [dict, None],
+        "scale": ["boolean"],
+        "refit": ["boolean"],
+        "one_standard_error": ["boolean"],
+        "drop": ["boolean"],
+        "error_score": [Options(str, {"raise"}), Real],
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    # -- fit --------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Search the grid, then fit the winner to all rows.
+
+        Ctrl-C and ``time_limit`` end the search: what is finished is kept, and the best of it is fitted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels or real targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row, in training and in the scores; rows of weight 0 or less are left out.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that keep groups together.
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        self._validate_params()
+        machine = self._new_machine()
+        machine._validate_params()
+        checked = machine._validate(X, y, sample_weight)
+        weight = np.zeros(checked.n)
+        weight[checked.kept] = checked.weight
+        folds = make_folds(machine, self.cv, checked.X, checked.y, groups, checked.kept)
+        data = Data(checked.X, checked.y, weight, sample_weight is not None, checked.kept, folds)
+        grid = self._grid(machine, data)
+        cells = make_cells(machine, self._strength, grid, len(folds), self.error_score == "raise")
+        scorer = Scorer(machine, self.scoring)
+        ended = self._search(machine, data, cells, scorer, began)
+        self._publish(machine, cells, scorer, ended)
+        if self.refit:
+            self._refit(machine, X, y, sample_weight, began)
+        return self
+
+    def _new_machine(self) -> Any:
+        machine = self._machine_class(**{name: getattr(self, name) for name in self._passed})
+        if "scale" in machine.get_params():
+            machine.set_params(scale=self.scale)
+        return machine
+
+    @property
+    def _scales_here(self) -> bool:
+        """Whether scaling is the search's to do: some machines do it themselves."""
+        return self.scale and "scale" not in inspect.signature(self._machine_class.__init__).parameters
+
+    def _grid(self, machine: Any, data: Data) -> dict[str, list[Any]]:
+        given = dict(self.param_grid or {})
+        for name, parameter in self._lists.items():
+            values = getattr(self, name)
+            if parameter in given and values is not None:
+                raise ValueError(f"values of {parameter} are given twice, as {name} and in param_grid; give them once")
+            if parameter in given:
+                values = given[parameter]
+            if values is None:
+                rows = data.X if len(data.kept) == len(data.y) else data.X[data.kept]
+                values = default_values(machine, parameter, rows, data.weight[data.kept])
+            given[parameter] = values
+        for name, values in given.items():
+            if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:
+                raise ValueError(f"the values of {name} must be a list with at least one of them; got {values!r}")
+            given[name] = [v.item() if isinstance(v, np.generic) else v for v in values]
+        return given
+
+    def _trainer(self, machine: Any, data: Data, cells: list[Cell]) -> Trainer:
+        strengths = [cell.strength for cell in cells if cell.open]
+        kernels = [applied(machine, cell.params).get("kernel", "") for cell in cells if cell.open]
+        stored = all(
+            can_store(clone(machine).set_params(kernel=k) if k else machine, strengths, len(data.kept))
+            for k in {id(k): k for k in kernels}.values()
+        )
+        if stored and self._strength == "C":
+            return StoredTrainer(machine, data, effective_threads(self.n_jobs), self._scales_here)
+        if self._scales_here:
+            raise ValueError(
+                f"scale=True is there for searches whose kernel matrix fits into cache_size; that of {len(data.kept)} "
+                "rows does not, or the machine has special parameters. Raise cache_size, or use GridSearchCV with a "
+                "Pipeline of StandardScaler and the machine."
+            )
+        return FitTrainer(machine, self._strength, data)
+
+    def _search(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer, began: float) -> str | None:
+        if not any(cell.open for cell in cells):
+            raise ValueError(f"no cell of the grid makes sense: {cells[0].status}")
+        bar = ProgressBar(type(self).__name__, bool(self.verbose))
+        limit = math.inf if self.time_limit is None else began + self.time_limit
+        with InterruptFlag() as interrupted, single_threaded_blas():
+            search = Search(
+                cells,
+                self._trainer(machine, data, cells),
+                scorer,
+                lambda params: applied(machine, {k: v for k, v in params.items() if k != self._strength}),
+                len(data.folds),
+                effective_threads(self.n_jobs),
+                self.drop,
+                self.error_score == "raise",
+                limit,
+                interrupted,
+                bar,
+            )
+            ended = search.run()
+        bar.close()
+        if not any(cell.open and not np.isnan(cell.mean) for cell in cells):
+            if ended == "interrupted":
+                raise KeyboardInterrupt
+            why = f"{ended} was reached before the first was" if ended else cells[0].status
+            raise ValueError(f"no cell of the grid was finished: {why}")
+        return ended
+
+    def _publish(self, machine: Any, cells: list[Cell], scorer: Scorer, ended: str | None) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.cv_results_ = cv_results(cells)
+        self.best_index_ = best_cell(cells, self.one_standard_error)
+        self.best_params_ = dict(cells[self.best_index_].params)
+        self.best_score_ = cells[self.best_index_].mean
+        self.n_splits_, self.scorer_ = len(cells[0].scores), scorer.function
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(machine, name):
+                setattr(self, name, getattr(machine, name))
+        if ended is not None:
+            finished = sum(cell.done for cell in cells)
+            what = "interrupted" if ended == "interrupted" else f"time_limit={self.time_limit} was reached"
+            warnings.warn(
+                f"The search was ended early ({what}) with {finished} of {len(cells)} cells finished; the best of "
+                "what there is was taken. cv_results_['status'] says what became of each cell.",
+                ConvergenceWarning,
+                stacklevel=levels_to_caller(),
+            )
+
+    def _refit(self, machine: Any, X: Any, y: Any, sample_weight: Any, began: float) -> None:
+        """Fit the winner to all rows."""
+        start = time.perf_counter()
+        model = clone(machine).set_params(**applied(machine, self.best_params_))
+        if "n_jobs" in model.get_params():
+            model.set_params(n_jobs=self.n_jobs)
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if self._scales_here:
+            scaler = StandardScaler(with_mean=not hasattr(X, "tocsr")).fit(X, **given)
+            model.fit(scaler.transform(X), y, **given)
+            model = Pipeline([("scale", scaler), ("machine", model)])
+        else:
+            model.fit(X, y, **given)
+        self.best_estimator_ = model
+        self.refit_time_ = time.perf_counter() - start
+
+    # -- the fitted winner ------------------------------------------------------------------------------------
+
+    @property
+    def _winner(self) -> Any:
+        """The fitted machine itself."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_["machine"] if isinstance(self.best_estimator_, Pipeline) else self.best_estimator_
+
+    @property
+    def classes_(self):
+        """Classes of the fitted winner."""
+        return self._winner.classes_
+
+    @property
+    def certificate_(self):
+        """Proof of optimality of the fitted winner."""
+        return self._winner.certificate_
+
+    def predict(self, X):
+        """Prediction of the fitted winner for every row."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict(X)
+
+    @available_if(_refitted("decision_function"))
+    def decision_function(self, X):
+        """Scores of the fitted winner."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.decision_function(X)
+
+    @available_if(_refitted("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of the fitted winner; needs a calibration."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict_proba(X)
+
+    @available_if(_refitted("predict_set"))
+    def predict_set(self, X, coverage=0.9):
+        """Prediction sets of the fitted winner; needs a calibration."""
+        check_is_fitted(self, "best_estimator_")
+        rows = self.best_estimator_["scale"].transform(X) if isinstance(self.best_estimator_, Pipeline) else X
+        return self._winner.predict_set(rows, coverage)
+
+    def score(self, X, y, sample_weight=None):
+        """Score of the fitted winner, by ``scoring``."""
+        check_is_fitted(self, "best_estimator_")
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if self.scorer_ is None:
+            return self.best_estimator_.score(X, y, **given)
+        return self.scorer_(self.best_estimator_, X, y, **given)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._new_machine())
+        tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
+        tags.regressor_tags, tags.input_tags = inner.regressor_tags, inner.input_tags
+        tags.target_tags = inner.target_tags
+        return tags

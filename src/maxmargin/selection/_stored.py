@@ -1,0 +1,172 @@
+"""Kernel machines whose whole matrix fits into memory: distances once, one matrix per kernel, folds and costs on it."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils import _safe_indexing
+
+from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin._validation import cache_bytes
+from maxmargin.backends import WholeMatrix, backend_for
+from maxmargin.estimators import SVC, SVR
+from maxmargin.estimators._machine import Training
+from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.multiclass import SINGLE
+from maxmargin.problems import DualQP
+from maxmargin.selection._scoring import Held
+from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.solvers import StoredTasks
+
+#: Parameters that change the matrix, or the bounds in proportion, and nothing else.
+OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "C")
+#: A cell of finalists ends at this relative gap, if it is not at the machine's tol before.
+TIGHT = 1e-4
+
+
+def can_store(machine: Any, strengths: list[float], n: int) -> bool:
+    """Whether the machine's problems differ by their cost alone, and the matrix of n rows may be stored."""
+    known = isinstance(machine, (SVC, SVR)) and type(machine)._problems in (SVC._problems, SVR._problems)
+    if not (known and machine.fit_intercept and np.isfinite(strengths).all()):
+        return False
+    plain = machine.solver in ("auto", "decomposition") and machine.gap_tol is None and machine.max_iter < 0
+    if is_classifier(machine):
+        plain &= machine._wanted_calibration is None and machine._multiclass not in SINGLE
+    return plain and WholeMatrix.fits(n, cache_bytes(machine.cache_size))
+
+
+@dataclass
+class _FoldTasks:
+    """The tasks of one fold at unit cost, on the rows of the matrix."""
+
+    labels: Any
+    qps: list[DualQP]
+    rows: list[IntArray]
+    held: IntArray  # rows of the matrix
+    source: IntArray | None  # for pairs of classes: where in the solution (from 1 on) a value of the table stands
+
+
+class StoredTrainer(Trainer):
+    """Folds as masks over one matrix; with ``scale`` every fold has a matrix of its own, of rows scaled by its own."""
+
+    def __init__(self, machine: Any, data: Data, threads: int, scale: bool):
+        self.machine, self.data, self.threads, self.scale = machine, data, threads, scale
+        self.backend, self.memory = backend_for(machine.device), cache_bytes(machine.cache_size)
+        self.order = data.kept
+        if is_classifier(machine):  # rows of a class next to each other are quicker to copy
+            self.order = data.kept[np.argsort(data.y[data.kept], kind="stable")]
+        n = len(self.order)
+        self.place = np.full(len(data.y), -1, dtype=np.intp)
+        self.place[self.order] = np.arange(n)
+        self.at_once = max(1, min(threads, self.memory // (4 * n**2))) if scale else len(data.folds)
+        self._matrices: dict[int, WholeMatrix] = {}
+        self._tasks: dict[tuple[Any, ...], _FoldTasks] = {}
+
+    def line(self, params, folds):
+        machine = copy.copy(self.machine).set_params(**params, C=1.0)
+        data = self.data
+        whole = Training(data.X, data.y, data.weight[data.kept], data.kept, len(data.y))
+        kernel = machine._resolve_kernel(whole)
+        if self.scale:
+            stored = {fold: self._matrix(fold, folds).values(kernel) for fold in folds}
+        else:
+            stored = dict.fromkeys(folds, self._matrix(None, folds).values(kernel))
+        key = tuple(sorted((k, repr(v)) for k, v in params.items() if k.split("__")[0] not in OF_THE_KERNEL))
+        tasks = {fold: self._fold_tasks(fold, machine, key, kernel) for fold in folds}
+        return _StoredLine(self, machine, stored, tasks)
+
+    def _matrix(self, fold: int | None, folds: list[int]) -> WholeMatrix:
+        """The matrix of all rows, or of a fold's scaled ones; only those of ``folds`` are kept."""
+        number = -1 if fold is None else fold
+        if number not in self._matrices:
+            for other in [k for k in self._matrices if k not in folds]:
+                del self._matrices[other]
+            X = self.data.X
+            if fold is not None:
+                train = self.data.folds[fold].train
+                X = scaled(X, fitted_scaling(X[train], self.data.weight[train]))
+            rows = X[np.ix_(self.order, self.order)] if self.machine._precomputed else _safe_indexing(X, self.order)
+            memory = self.memory // (self.at_once if self.scale else 1)
+            self._matrices[number] = WholeMatrix(self.backend, rows, memory, self.threads)
+        return self._matrices[number]
+
+    def _fold_tasks(self, fold: int, machine: Any, key: tuple[Any, ...], kernel: Any) -> _FoldTasks:
+        if (fold, *key) not in self._tasks:
+            train, data = np.sort(self.data.folds[fold].train), self.data
+            train = train[np.argsort(self.place[train], kind="stable")]
+            training = Training(data.X, data.y, data.weight[train], train, len(data.y))
+            training = training._replace(extra=machine._describe(training))
+            problems = [(self.place[rows], problem.qp) for rows, problem in machine._problems(training, kernel)]
+            self._tasks[(fold, *key)] = self._laid_out(training, problems, self.place[data.folds[fold].held])
+        return self._tasks[(fold, *key)]
+
+    def _laid_out(self, data: Training, problems: list[tuple[IntArray, DualQP]], held: IntArray) -> _FoldTasks:
+        n, train = len(self.order), self.place[data.kept]
+        if all(len(rows) == len(train) for rows, _ in problems):  # all rows have a place, and get a score
+            everywhere = np.arange(n)
+            qps = [_spread(qp, rows, n) for rows, qp in problems]
+            return _FoldTasks(data.extra, qps, [everywhere] * len(qps), held, None)
+        ends = np.cumsum([0, *(len(rows) for rows, _ in problems)])
+        numbers = [np.arange(a, b) + 1.0 for a, b in pairwise(ends)]
+        table = data.extra.scheme.pack(numbers, data.extra.label)
+        source = np.zeros((len(table), n), dtype=np.intp)
+        source[:, train] = table.astype(np.intp)
+        return _FoldTasks(data.extra, [qp for _, qp in problems], [rows for rows, _ in problems], held, source)
+
+
+class _StoredLine(Line):
+    def __init__(self, trainer: StoredTrainer, machine: Any, stored: dict[int, Any], tasks: dict[int, _FoldTasks]):
+        self.trainer, self.machine, self.stored, self.tasks = trainer, machine, stored, tasks
+        self.solved = {fold: StoredTasks(own.qps, own.rows) for fold, own in tasks.items()}
+        self.held_lines: dict[int, Array] = {}
+
+    def train(self, fold, strength, gap):
+        began = time.perf_counter()
+        K, diagonal = self.stored[fold]
+        own, tasks = self.tasks[fold], self.solved[fold]
+        answer = tasks.solve(
+            self.trainer.backend, K, diagonal, strength, self.machine.tol, TIGHT if gap is None else gap
+        )
+        scores = self._scores(fold, K, own, tasks) + answer.intercept
+        seconds = time.perf_counter() - began
+        rows, data = np.arange(len(own.held)), self.trainer.data
+        held = data.folds[fold].held
+        return Trained(
+            Held(self._predictor(own, scores), rows, data.y[held], data.weights(held)), answer.relative_gap, seconds
+        )
+
+    def _scores(self, fold: int, K: Array, own: _FoldTasks, tasks: StoredTasks) -> FloatArray:
+        """(held, tasks) scores without intercepts."""
+        if own.source is None:
+            return tasks.f.reshape(len(own.qps), -1)[:, own.held].T
+        if fold not in self.held_lines:
+            self.held_lines[fold] = K[own.held]
+        lines = self.held_lines[fold]
+        table = np.concatenate([[0.0], tasks.beta]).astype(np.float32)[own.source]
+        y = self.trainer.data.y[self.trainer.order]
+        ends = np.searchsorted(y, own.labels.classes), np.searchsorted(y, own.labels.classes, side="right")
+        sums = [lines[:, a:b] @ table[:, a:b].T for a, b in zip(*ends, strict=True)]
+        return own.labels.scheme.from_blocks(sums).astype(np.float64)
+
+    def _predictor(self, own: _FoldTasks, scores: FloatArray) -> Any:
+        """The machine as if it were fitted, for rows that are given as numbers of held-out ones."""
+        model = copy.copy(self.machine)
+        if is_regressor(model):
+            model.predict = lambda rows: scores[rows, 0]
+        else:
+            model._publish_scheme(own.labels, own.labels.scheme)
+            model._task_scores = lambda rows: scores[rows]
+        return model
+
+
+def _spread(qp: DualQP, rows: IntArray, n: int) -> DualQP:
+    """The same programme on all n rows, of which the others may not move."""
+    values = np.zeros((3, n))
+    values[:, rows] = qp.linear, qp.lower, qp.upper
+    return DualQP(*values, epsilon=qp.epsilon)

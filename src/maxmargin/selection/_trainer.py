@@ -1,0 +1,106 @@
+"""How a search has its cells trained: what a trainer is, and the one that fits any machine."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import _safe_split
+
+from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.selection._folds import Fold
+from maxmargin.selection._scoring import Held
+
+
+@dataclass(frozen=True)
+class Data:
+    """Checked input of a search."""
+
+    X: Any
+    y: Array
+    weight: FloatArray  # of all rows
+    weighted: bool  # whether the user gave weights
+    kept: IntArray
+    folds: list[Fold]
+
+    def weights(self, rows: IntArray) -> FloatArray | None:
+        """Weights of some rows, None where all are equal."""
+        return self.weight[rows] if self.weighted else None
+
+
+class Trained(NamedTuple):
+    """A cell of one fold: what predicts, its certified relative gap (nan if there is none), and the time it took."""
+
+    held: Held
+    gap: float
+    seconds: float
+
+
+class Line(ABC):
+    """The cells of one line, in some folds."""
+
+    @abstractmethod
+    def train(self, fold: int, strength: float, gap: float | None) -> Trained:
+        """Train at this strength, to a relative gap or (None) to the machine's own goal.
+
+        Called with growing strength, and from several threads for different folds.
+        """
+
+
+class Trainer(ABC):
+    """Makes lines; ``at_once`` is the number of folds that a line may have."""
+
+    at_once: int
+
+    @abstractmethod
+    def line(self, params: dict[str, Any], folds: list[int]) -> Line:
+        """The line with these parameters (all but the strength)."""
+
+
+class FitTrainer(Trainer):
+    """Every cell is a fit of the machine, started at the cell before it if the machine can."""
+
+    def __init__(self, machine: Any, strength: str, data: Data):
+        self.machine, self.strength, self.data = machine, strength, data
+        self.at_once = len(data.folds)
+
+    def line(self, params, folds):
+        alone = {"n_jobs": 1} if len(folds) > 1 and "n_jobs" in self.machine.get_params() else {}
+        warm = {"warm_start": True} if hasattr(self.machine, "_warm_starts") else {}
+        quiet = {"verbose": 0, "time_limit": None}
+        models = {k: clone(self.machine).set_params(**params, **alone, **warm, **quiet) for k in folds}
+        return _FitLine(self, models)
+
+
+class _FitLine(Line):
+    def __init__(self, trainer: FitTrainer, models: dict[int, Any]):
+        self.trainer, self.models = trainer, models
+
+    def train(self, fold, strength, gap):
+        data, model, rows = self.trainer.data, self.models[fold], self.trainer.data.folds[fold]
+        goal = {} if gap is None else loose(self.trainer.machine, gap)
+        model.set_params(**{self.trainer.strength: strength}, **goal)
+        X, y = _safe_split(model, data.X, data.y, rows.train)
+        began = time.perf_counter()
+        given = {"sample_weight": data.weight[rows.train]} if data.weighted else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of the cell says it
+            model.fit(X, y, **given)
+        X_held, y_held = _safe_split(model, data.X, data.y, rows.held, rows.train)
+        certificate = getattr(model, "certificate_", None)
+        proven = float("nan") if certificate is None else float(certificate.relative_gap)
+        held = Held(model, X_held, y_held, data.weights(rows.held))
+        return Trained(held, proven, time.perf_counter() - began)
+
+
+def loose(machine: Any, gap: float) -> dict[str, float]:
+    """Parameters that let the machine stop at this relative gap."""
+    if hasattr(machine, "gap_tol"):
+        return {"gap_tol": gap} if machine.gap_tol is None else {}
+    stops_on_gap = hasattr(machine, "_pair") and isinstance(getattr(machine, "tol", None), float)
+    return {"tol": max(machine.tol, gap)} if stops_on_gap else {}
