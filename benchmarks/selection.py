@@ -1,7 +1,7 @@
 """Choosing C and gamma beside ``GridSearchCV``: ``python -m benchmarks.selection --data DIR``.
 
-**Kernel**: five folds, eight C, eight gamma, the same folds and the same scorer, ``GridSearchCV`` around the SVC (SVR) of
-scikit-learn and of scikit-learn-intelex in float32, with two processes; maxmargin's ``SVCCV`` (``SVRCV``) with two
+**Kernel**: five folds, eight C, eight gamma, the same folds and the same scorer, ``GridSearchCV`` around the SVC (SVR)
+of scikit-learn and of scikit-learn-intelex in float32, with two processes; maxmargin's ``SVCCV`` (``SVRCV``) with two
 threads. **Linear**: five folds, ten C, ``GridSearchCV(LinearSVC)`` and ``LinearSVCCV``. Every search ends with a refit;
 the time counts from ``fit`` to the fitted winner, after a search on a few rows that loads what must be loaded.
 """
@@ -9,6 +9,7 @@ the time counts from ``fit`` to the fitted winner, after a search on a few rows 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import time
 import warnings
@@ -90,7 +91,7 @@ def _kernel_sides(regression: bool, Cs: Any, gammas: Any) -> dict[str, Callable[
         "GridSearchCV": _grid_search(getattr(theirs, name)(**more), grid, np.float64),
     }
     try:
-        import sklearnex.svm as intel
+        intel = importlib.import_module("sklearnex.svm")
     except ImportError as why:
         print(f"scikit-learn-intelex: missed: {why}")
         return sides

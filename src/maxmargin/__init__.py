@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin import certificates, exceptions, inspection, io, kernels, losses, penalties, plotting, problems
+    from maxmargin import (
+        certificates,
+        exceptions,
+        inspection,
+        io,
+        kernels,
+        losses,
+        penalties,
+        plotting,
+        problems,
+        selection,
+    )
     from maxmargin.certificates import Certificate, certify
     from maxmargin.estimators import (
         SGDSVC,
@@ -29,7 +40,18 @@ if TYPE_CHECKING:
         Perceptron,
     )
     from maxmargin.exceptions import NotSeparableError
-    from maxmargin.selection import SVCCV, SVRCV, LinearSVCCV, LinearSVRCV
+    from maxmargin.selection import (
+        SGDSVCCV,
+        SVCCV,
+        SVRCV,
+        LinearClassifierCV,
+        LinearRegressorCV,
+        LinearSVCCV,
+        LinearSVRCV,
+        NuSVCCV,
+        NuSVRCV,
+        PegasosSVCCV,
+    )
 
 _HOMES = {
     "Certificate": "certificates",
@@ -47,16 +69,34 @@ _HOMES = {
     "SVC": "estimators",
     "SVDD": "estimators",
     "SVR": "estimators",
-    "SVCCV": "selection",
-    "SVRCV": "selection",
+    "certify": "certificates",
+    "LinearClassifierCV": "selection",
+    "LinearRegressorCV": "selection",
     "LinearSVCCV": "selection",
     "LinearSVRCV": "selection",
-    "certify": "certificates",
+    "NuSVCCV": "selection",
+    "NuSVRCV": "selection",
+    "PegasosSVCCV": "selection",
+    "SGDSVCCV": "selection",
+    "SVCCV": "selection",
+    "SVRCV": "selection",
 }
-_MODULES = ("certificates", "exceptions", "inspection", "io", "kernels", "losses", "penalties", "plotting", "problems")
+_MODULES = (
+    "certificates",
+    "exceptions",
+    "inspection",
+    "io",
+    "kernels",
+    "losses",
+    "penalties",
+    "plotting",
+    "problems",
+    "selection",
+)
 
 __all__ = [
     "SGDSVC",
+    "SGDSVCCV",
     "SVC",
     "SVCCV",
     "SVDD",
@@ -64,16 +104,21 @@ __all__ = [
     "SVRCV",
     "Certificate",
     "LinearClassifier",
+    "LinearClassifierCV",
     "LinearRegressor",
+    "LinearRegressorCV",
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
     "LinearSVRCV",
     "NotSeparableError",
     "NuSVC",
+    "NuSVCCV",
     "NuSVR",
+    "NuSVRCV",
     "OneClassSVM",
     "PegasosSVC",
+    "PegasosSVCCV",
     "Perceptron",
     "__version__",
     "certificates",
@@ -86,6 +131,7 @@ __all__ = [
     "penalties",
     "plotting",
     "problems",
+    "selection",
 ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -55,7 +55,7 @@ def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:
             raise error
 
 
-def run_queue(tasks: list[Callable[[], None]], threads: int) -> None:
+def run_queue(tasks: Sequence[Callable[[], None]], threads: int) -> None:
     """Run any number of tasks, each by the thread that is free next."""
     turns = count()
 

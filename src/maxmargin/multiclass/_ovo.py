@@ -33,15 +33,11 @@ class OneVsOne(Scheme):
 
     def decide(self, scores: FloatArray) -> FloatArray:
         """Votes, plus the summed scores squeezed into (-1/3, 1/3)."""
-        votes = np.zeros((len(scores), self.n_classes))
-        sums = np.zeros_like(votes)
-        for number, (a, b) in enumerate(self.pairs):
-            score = scores[:, number]
-            sums[:, a] += score
-            sums[:, b] -= score
-            votes[score > 0, a] += 1
-            votes[score <= 0, b] += 1
-        return votes + squeezed(sums)
+        first, second = np.zeros((2, len(self.pairs), self.n_classes))
+        numbers, pairs = np.arange(len(self.pairs)), np.array(self.pairs)
+        first[numbers, pairs[:, 0]] = second[numbers, pairs[:, 1]] = 1.0
+        votes = second.sum(axis=0) + (scores > 0) @ (first - second)
+        return votes + squeezed(scores @ (first - second))
 
     def couple(self, p: FloatArray) -> FloatArray:
         """min sum_{a<b} (r_ba p_a - r_ab p_b)^2, sum p = 1: Wu, Lin and Weng 2004, second method.

@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
-from maxmargin.selection._public import SVCCV, SVRCV, LinearSVCCV, LinearSVRCV
+from maxmargin.selection._public import (
+    SGDSVCCV,
+    SVCCV,
+    SVRCV,
+    LinearClassifierCV,
+    LinearRegressorCV,
+    LinearSVCCV,
+    LinearSVRCV,
+    NuSVCCV,
+    NuSVRCV,
+    PegasosSVCCV,
+)
 
-__all__ = ["SVCCV", "SVRCV", "LinearSVCCV", "LinearSVRCV"]
+__all__ = [
+    "SGDSVCCV",
+    "SVCCV",
+    "SVRCV",
+    "LinearClassifierCV",
+    "LinearRegressorCV",
+    "LinearSVCCV",
+    "LinearSVRCV",
+    "NuSVCCV",
+    "NuSVRCV",
+    "PegasosSVCCV",
+]

@@ -28,7 +28,8 @@ class Cell:
     @classmethod
     def fresh(cls, params: dict[str, Any], line: int, strength: float, folds: int) -> Cell:
         """A cell of which nothing is known."""
-        return cls(params, line, strength, *(np.full(folds, np.nan) for _ in range(3)))
+        scores, gaps, seconds = (np.full(folds, np.nan) for _ in range(3))
+        return cls(params, line, strength, scores, gaps, seconds)
 
     @property
     def open(self) -> bool:

@@ -110,4 +110,4 @@ def _with_value(kernel: Any, path: list[str], value: Any, name: str) -> Any:
         has = ", ".join(f.name for f in fields(kernel)) if is_dataclass(kernel) else "no parameters"
         raise ValueError(f"there is no {name!r}: {kernel!r} has {has}")
     inner = value if len(path) == 1 else _with_value(getattr(kernel, path[0]), path[1:], value, name)
-    return replace(kernel, **{path[0]: inner})  # type: ignore[type-var]  # checked above
+    return replace(kernel, **{path[0]: inner})

@@ -22,7 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.backends import effective_threads, single_threaded_blas
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._run import levels_to_caller
+from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.selection._cells import Cell
+from maxmargin.selection._document import search_docstring
 from maxmargin.selection._folds import make_folds
 from maxmargin.selection._grid import applied, default_values, make_cells
 from maxmargin.selection._progress import ProgressBar
@@ -58,19 +60,22 @@ def searches(machine: type, strength: str, **lists: str) -> Any:
         passed = {name: p.default for name, p in own.items() if name not in taken}
         cls._passed = tuple(passed)
         defaults = {**dict.fromkeys(lists), **SEARCH_PARAMETERS, **passed}
+        ordered = [p for name, p in own.items() if name in passed and p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
         keyword = inspect.Parameter.KEYWORD_ONLY
-        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-        parameters = [inspect.Parameter(name, keyword, default=value) for name, value in defaults.items()]
-        signature = inspect.Signature([first, *parameters])
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        named = [name for name in defaults if name not in {p.name for p in ordered}]
+        parameters = [inspect.Parameter(name, keyword, default=defaults[name]) for name in named]
+        signature = inspect.Signature([first, *(p.replace(annotation=p.empty) for p in ordered), *parameters])
 
-        def __init__(self, **given):
-            bound = signature.bind(self, **given)
+        def __init__(self, *values, **given):
+            bound = signature.bind(self, *values, **given)
             bound.apply_defaults()
             for name in defaults:
                 setattr(self, name, bound.arguments[name])
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]  # what scikit-learn reads the parameters from
         cls.__init__ = __init__
+        cls.__doc__ = search_docstring(machine, strength, lists, cls._passed, cls.__doc__ or "")
         return cls
 
     return decorate
@@ -168,8 +173,10 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             if parameter in given:
                 values = given[parameter]
             if values is None:
-                rows = data.X if len(data.kept) == len(data.y) else data.X[data.kept]
-                values = default_values(machine, parameter, rows, data.weight[data.kept])
+                rows, weight = data.X if len(data.kept) == len(data.y) else data.X[data.kept], data.weight[data.kept]
+                if self.scale:
+                    rows = scaled(rows, fitted_scaling(rows, weight))
+                values = default_values(machine, parameter, rows, weight)
             given[parameter] = values
         for name, values in given.items():
             if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:

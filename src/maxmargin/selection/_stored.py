@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import time
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,16 +69,19 @@ class StoredTrainer(Trainer):
 
     def line(self, params, folds):
         machine = copy.copy(self.machine).set_params(**params, C=1.0)
-        data = self.data
-        whole = Training(data.X, data.y, data.weight[data.kept], data.kept, len(data.y))
-        kernel = machine._resolve_kernel(whole)
         if self.scale:
-            stored = {fold: self._matrix(fold, folds).values(kernel) for fold in folds}
+            stored = {fold: self._values(machine, self._matrix(fold, folds)) for fold in folds}
         else:
-            stored = dict.fromkeys(folds, self._matrix(None, folds).values(kernel))
-        key = tuple(sorted((k, repr(v)) for k, v in params.items() if k.split("__")[0] not in OF_THE_KERNEL))
-        tasks = {fold: self._fold_tasks(fold, machine, key, kernel) for fold in folds}
+            stored = dict.fromkeys(folds, self._values(machine, self._matrix(None, folds)))
+        key = tuple(sorted((k, repr(v)) for k, v in params.items() if k not in OF_THE_KERNEL))
+        tasks = {fold: self._fold_tasks(fold, machine, key) for fold in folds}
         return _StoredLine(self, machine, stored, tasks)
+
+    def _values(self, machine: Any, matrix: WholeMatrix) -> tuple[Array, FloatArray]:
+        """The matrix of the machine's kernel; a width that is left to the data is that of all rows."""
+        rows, n = self.order, len(self.order)
+        data = Training(matrix.X, self.data.y[rows], self.data.weight[rows], np.arange(n), n)
+        return matrix.values(machine._resolve_kernel(data))
 
     def _matrix(self, fold: int | None, folds: list[int]) -> WholeMatrix:
         """The matrix of all rows, or of a fold's scaled ones; only those of ``folds`` are kept."""
@@ -96,28 +98,38 @@ class StoredTrainer(Trainer):
             self._matrices[number] = WholeMatrix(self.backend, rows, memory, self.threads)
         return self._matrices[number]
 
-    def _fold_tasks(self, fold: int, machine: Any, key: tuple[Any, ...], kernel: Any) -> _FoldTasks:
+    def _fold_tasks(self, fold: int, machine: Any, key: tuple[Any, ...]) -> _FoldTasks:
         if (fold, *key) not in self._tasks:
             train, data = np.sort(self.data.folds[fold].train), self.data
             train = train[np.argsort(self.place[train], kind="stable")]
             training = Training(data.X, data.y, data.weight[train], train, len(data.y))
             training = training._replace(extra=machine._describe(training))
-            problems = [(self.place[rows], problem.qp) for rows, problem in machine._problems(training, kernel)]
+            problems = [(self.place[rows], problem.qp) for rows, problem in machine._problems(training, None)]
             self._tasks[(fold, *key)] = self._laid_out(training, problems, self.place[data.folds[fold].held])
         return self._tasks[(fold, *key)]
 
     def _laid_out(self, data: Training, problems: list[tuple[IntArray, DualQP]], held: IntArray) -> _FoldTasks:
+        """Tasks spread over all rows, or over those of their two classes: rows held out have a place and a score."""
         n, train = len(self.order), self.place[data.kept]
-        if all(len(rows) == len(train) for rows, _ in problems):  # all rows have a place, and get a score
-            everywhere = np.arange(n)
+        if all(len(rows) == len(train) for rows, _ in problems):
             qps = [_spread(qp, rows, n) for rows, qp in problems]
-            return _FoldTasks(data.extra, qps, [everywhere] * len(qps), held, None)
-        ends = np.cumsum([0, *(len(rows) for rows, _ in problems)])
-        numbers = [np.arange(a, b) + 1.0 for a, b in pairwise(ends)]
+            return _FoldTasks(data.extra, qps, [np.arange(n)] * len(qps), held, None)
+        own = self._ranges(data.extra.classes)
+        homes = [np.concatenate([np.arange(*own[k]) for k in sorted(pair)]) for pair in _pairs(data)]
+        places = [_places(rows, home) for (rows, _), home in zip(problems, homes, strict=True)]
+        qps = [_spread(qp, at, len(home)) for (_, qp), at, home in zip(problems, places, homes, strict=True)]
+        begins = np.cumsum([0, *map(len, homes)])
+        numbers = [1.0 + begin + at for begin, at in zip(begins, places, strict=False)]
         table = data.extra.scheme.pack(numbers, data.extra.label)
         source = np.zeros((len(table), n), dtype=np.intp)
         source[:, train] = table.astype(np.intp)
-        return _FoldTasks(data.extra, [qp for _, qp in problems], [rows for rows, _ in problems], held, source)
+        return _FoldTasks(data.extra, qps, homes, held, source)
+
+    def _ranges(self, classes: Array) -> list[tuple[int, int]]:
+        """Where the rows of each class begin and end."""
+        y = self.data.y[self.order]
+        ends = np.searchsorted(y, classes), np.searchsorted(y, classes, side="right")
+        return [(int(a), int(b)) for a, b in zip(*ends, strict=True)]
 
 
 class _StoredLine(Line):
@@ -149,9 +161,8 @@ class _StoredLine(Line):
             self.held_lines[fold] = K[own.held]
         lines = self.held_lines[fold]
         table = np.concatenate([[0.0], tasks.beta]).astype(np.float32)[own.source]
-        y = self.trainer.data.y[self.trainer.order]
-        ends = np.searchsorted(y, own.labels.classes), np.searchsorted(y, own.labels.classes, side="right")
-        sums = [lines[:, a:b] @ table[:, a:b].T for a, b in zip(*ends, strict=True)]
+        ranges = self.trainer._ranges(own.labels.classes)
+        sums = [lines[:, a:b] @ table[:, a:b].T for a, b in ranges]
         return own.labels.scheme.from_blocks(sums).astype(np.float64)
 
     def _predictor(self, own: _FoldTasks, scores: FloatArray) -> Any:
@@ -167,6 +178,16 @@ class _StoredLine(Line):
 
 def _spread(qp: DualQP, rows: IntArray, n: int) -> DualQP:
     """The same programme on all n rows, of which the others may not move."""
-    values = np.zeros((3, n))
-    values[:, rows] = qp.linear, qp.lower, qp.upper
-    return DualQP(*values, epsilon=qp.epsilon)
+    linear, lower, upper = np.zeros((3, n))
+    linear[rows], lower[rows], upper[rows] = qp.linear, qp.lower, qp.upper
+    return DualQP(linear, lower, upper, epsilon=qp.epsilon)
+
+
+def _pairs(data: Training) -> list[tuple[int, int]]:
+    """The classes of every task that has two."""
+    return [task.classes for task in data.extra.scheme.tasks(data.extra.label)]
+
+
+def _places(rows: IntArray, home: IntArray) -> IntArray:
+    """Where ``rows`` stand in ``home``, which is ascending."""
+    return np.searchsorted(home, rows)

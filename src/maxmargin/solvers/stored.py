@@ -45,14 +45,16 @@ class StoredTasks:
     Parameters
     ----------
     qps : programmes of unit cost, with an intercept, without a budget
-    rows : their rows of the matrix; a task on all of them is solved in place, another on a copy of its part
+    rows : their rows of the matrix; few long runs of neighbours are quicker than many short ones
     """
 
     def __init__(self, qps: Sequence[DualQP], rows: Sequence[IntArray]):
-        sizes = [len(own) for own in rows]
+        sizes, spans = [len(own) for own in rows], [_runs(own) for own in rows]
         self.batch = Stored(
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.concatenate(rows).astype(np.int64),
+            np.concatenate([[0], np.cumsum([len(own) for own in spans])]).astype(np.int64),
+            np.concatenate(spans).astype(np.int64),
             np.concatenate([qp.linear for qp in qps]),
             np.concatenate([qp.lower for qp in qps]),
             np.concatenate([qp.upper for qp in qps]),
@@ -82,3 +84,10 @@ class StoredTasks:
         self.cost = cost
         steps, violation, intercept, dual, gap = report.T
         return Answer(intercept, dual, gap, violation, steps.astype(np.int64))
+
+
+def _runs(rows: IntArray) -> IntArray:
+    """(first, last + 1) of every run of neighbours."""
+    breaks = np.flatnonzero(np.diff(rows) != 1)
+    first, last = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(rows) - 1]])
+    return np.column_stack([rows[first], rows[last] + 1])

@@ -15,8 +15,9 @@ import numpy as np
 from maxmargin.backends._numba._jit import fmax, fmin, jit
 from maxmargin.backends._numba.smo import pair_block
 
-#: Least size of a block; the first rounds of a problem keep to it, when variables are free that will not stay so.
-SMALLEST, FIRST_ROUNDS = 256, 4
+#: Sizes of a block at first, for few and for many rows; it grows with the free variables, but not in the first rounds,
+#: when variables are free that will not stay so.
+LEAST, SMALLEST, FIRST_ROUNDS = 64, 256, 4
 #: A block is solved to this share of the violation it began with, in at most so many steps per member.
 INNER, STEPS_PER_MEMBER = 0.1, 5
 #: Columns whose scores stay in the first-level cache while f takes in what moved.
@@ -24,7 +25,7 @@ STRIP = 2048
 #: Relative error of a value rounded to float32, and a little more for the sums.
 ROUNDED = 1.01 * 2.0**-24
 #: A quick bound on what rounding does to the gap is good enough up to this share of the dual value.
-ROUGH = 1e-4
+ROUGH = 1e-3
 
 
 @jit
@@ -99,34 +100,40 @@ def is_free(b, low, high):
 
 
 @jit
-def take_in(f, K, rows, delta, count):
-    """f += K[:, rows] delta, four rows a pass."""
-    for start in range(0, f.size, STRIP):
-        stop = min(start + STRIP, f.size)
-        for k in range(0, count - count % 4, 4):
-            a, b, c, d = delta[k], delta[k + 1], delta[k + 2], delta[k + 3]
-            p, q, r, s = K[rows[k]], K[rows[k + 1]], K[rows[k + 2]], K[rows[k + 3]]
-            for j in range(start, stop):
-                f[j] += a * p[j] + b * q[j] + c * r[j] + d * s[j]
-        for k in range(count - count % 4, count):
-            a, p = delta[k], K[rows[k]]
-            for j in range(start, stop):
-                f[j] += a * p[j]
+def take_in(f, K, lines, delta, count, spans):
+    """f += K[rows, lines] delta, four lines a pass; the rows of the task are the columns ``spans`` of K, in turn."""
+    place = 0
+    for part in range(spans.shape[0]):
+        for start in range(spans[part, 0], spans[part, 1], STRIP):
+            width = np.uint64(min(STRIP, spans[part, 1] - start))
+            first, to = np.uint64(start), np.uint64(place)  # unsigned: an index that may be negative does not vectorise
+            for k in range(0, count - count % 4, 4):
+                a, b, c, d = delta[k], delta[k + 1], delta[k + 2], delta[k + 3]
+                p, q, r, s = K[lines[k]], K[lines[k + 1]], K[lines[k + 2]], K[lines[k + 3]]
+                for j in range(width):
+                    f[to + j] += a * p[first + j] + b * q[first + j] + c * r[first + j] + d * s[first + j]
+            for k in range(count - count % 4, count):
+                a, p = delta[k], K[lines[k]]
+                for j in range(width):
+                    f[to + j] += a * p[first + j]
+            place += int(width)
 
 
 @jit
-def solve_one(K, diagonal, linear, lower, upper, epsilon, beta, f, tol, gap_tol, largest, max_steps, complete, memory):
+def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, tol, gap_tol, largest, max_steps,
+              complete, memory):  # fmt: skip
     """Solve one problem in place; (steps, violation left). ``memory`` holds largest^2 values."""
     n = beta.size
     up, down, scratch, delta = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     mark, index, moved = np.empty(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
-    steps, rounds, size, exact = 0, 0, min(SMALLEST, largest), np.zeros(1)
+    steps, rounds, exact = 0, 0, np.zeros(1)
+    size = smallest = min(max(LEAST, min(SMALLEST, n // 4)), largest)
     while True:
         least, greatest = slopes(f, linear, beta, lower, upper, epsilon, up, down)
         violation = greatest - least
         if not violation > tol or steps >= max_steps:
             return steps, max(violation, 0.0)
-        if gap_tol > 0 and rounds > 0:
+        if gap_tol > 0:
             level = middle(f, linear, lower, upper, epsilon, beta)
             dual, gap = proof(f, linear, lower, upper, epsilon, beta, level, exact)
             if gap <= gap_tol * max(abs(dual), abs(dual + gap)):
@@ -134,54 +141,33 @@ def solve_one(K, diagonal, linear, lower, upper, epsilon, beta, f, tol, gap_tol,
         free = 0
         for k in range(n):
             free += is_free(beta[k], lower[k], upper[k])
-        while rounds >= FIRST_ROUNDS and size < largest and size < 1.3 * free + SMALLEST // 2:
+        while rounds >= FIRST_ROUNDS and size < largest and size < 1.3 * free + smallest // 2:
             size = min(2 * size, largest)
         q = working_set(up, down, beta, lower, upper, size, free, rounds == 0, mark, scratch, index)
-        rows = index[:q]
-        block = K if q == n else copied(K, rows, memory)
-        b, grad = beta[rows], f[rows]
+        own = index[:q]
+        block, lines = memory[: q * q].reshape(q, q), rows[own]
+        b, grad = beta[own], f[own]
         for r in range(q):
-            grad[r] += linear[rows[r]]
-        goal = max(0.9 * tol, INNER * violation)
+            grad[r] += linear[own[r]]
+            line = K[lines[r]]
+            for c in range(q):
+                block[r, c] = line[lines[c]]
+        low, high, goal = lower[own], upper[own], max(0.9 * tol, INNER * violation)
         most = min(STEPS_PER_MEMBER * q, max_steps - steps)
         taken, _, _ = pair_block(
-            block,
-            complete,
-            grad,
-            b,
-            lower[rows],
-            upper[rows],
-            diagonal[rows],
-            epsilon,
-            False,
-            False,
-            np.inf,
-            goal,
-            most,
+            block, complete, grad, b, low, high, diagonal[lines], epsilon, False, False, np.inf, goal, most
         )
         count = 0
         for r in range(q):
-            if b[r] != beta[rows[r]]:
-                moved[count], delta[count] = rows[r], b[r] - beta[rows[r]]
-                beta[rows[r]] = b[r]
+            if b[r] != beta[own[r]]:
+                moved[count], delta[count] = lines[r], b[r] - beta[own[r]]
+                beta[own[r]] = b[r]
                 count += 1
         if count == 0:
             return steps, violation
-        take_in(f, K, moved, delta, count)
+        take_in(f, K, moved, delta, count, spans)
         steps += taken
         rounds += 1
-
-
-@jit
-def copied(K, rows, memory):
-    """K[rows, rows] in ``memory``."""
-    q = rows.size
-    block = memory[: q * q].reshape(q, q)
-    for r in range(q):
-        line = K[rows[r]]
-        for c in range(q):
-            block[r, c] = line[rows[c]]
-    return block
 
 
 @jit
@@ -230,7 +216,7 @@ def proof(f, linear, lower, upper, epsilon, beta, level, errors):
 
 
 @jit
-def rounded_proof(K, f, linear, lower, upper, epsilon, beta, level, largest_value):
+def rounded_proof(K, rows, spans, f, linear, lower, upper, epsilon, beta, level, largest_value):
     """:func:`proof` for the values before they were rounded to float32: |error of f| <= 2^-24 |K| |beta|."""
     mass = 0.0
     for k in range(beta.size):
@@ -244,9 +230,12 @@ def rounded_proof(K, f, linear, lower, upper, epsilon, beta, level, largest_valu
     errors = np.zeros(beta.size)  # the bound row by row
     for k in range(beta.size):
         if beta[k] != 0:
-            size, line = ROUNDED * abs(beta[k]), K[k]
-            for j in range(errors.size):
-                errors[j] += size * abs(line[j])
+            size, line, place = ROUNDED * abs(beta[k]), K[rows[k]], np.uint64(0)
+            for part in range(spans.shape[0]):
+                first, width = np.uint64(spans[part, 0]), np.uint64(spans[part, 1] - spans[part, 0])
+                for j in range(width):
+                    errors[place + j] += size * abs(line[first + j])
+                place += width
     return dual, proof(f, linear, lower, upper, epsilon, beta, level, errors)[1]
 
 
@@ -263,24 +252,21 @@ def solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, larges
 
     ``beta`` and ``f`` change in place; report[t] becomes steps, violation, intercept, dual value and gap.
     """
-    pointers, most, value = tasks.pointers, 0, 0.0
-    for t in range(pointers.size - 1):
-        size = pointers[t + 1] - pointers[t]
-        most = max(most, size if size < K.shape[0] else 0)
+    pointers, value = tasks.pointers, 0.0
     for k in range(diagonal.size):
         value = max(value, abs(diagonal[k]))
-    own, memory = np.empty(most * most, K.dtype), np.empty(min(largest, K.shape[0]) ** 2, K.dtype)
+    memory = np.empty(min(largest, K.shape[0]) ** 2, K.dtype)
     for t in range(pointers.size - 1):
         begin, end = pointers[t], pointers[t + 1]
-        rows, whole = tasks.rows[begin:end], end - begin == K.shape[0]
-        part, square = K if whole else copied(K, rows, own), diagonal if whole else diagonal[rows]
+        rows, spans = tasks.rows[begin:end], tasks.spans[tasks.span_pointers[t] : tasks.span_pointers[t + 1]]
         p, b, scores = tasks.linear[begin:end], beta[begin:end], f[begin:end]
-        low, high = cost * tasks.lower[begin:end], cost * tasks.upper[begin:end]
+        low, high, epsilon = cost * tasks.lower[begin:end], cost * tasks.upper[begin:end], tasks.epsilon
         if factor > 0:
-            restart(p, low, high, tasks.epsilon, b, scores, factor)
+            restart(p, low, high, epsilon, b, scores, factor)
         report[t, 0], report[t, 1] = solve_one(
-            part, square, p, low, high, tasks.epsilon, b, scores, tol, gap_tol, largest, max_steps, complete, memory
-        )
-        level = middle(scores, p, low, high, tasks.epsilon, b)
+            K, rows, spans, diagonal, p, low, high, epsilon, b, scores,
+            tol, gap_tol, largest, max_steps, complete, memory,
+        )  # fmt: skip
+        level = middle(scores, p, low, high, epsilon, b)
         report[t, 2] = -level
-        report[t, 3], report[t, 4] = rounded_proof(part, scores, p, low, high, tasks.epsilon, b, level, value)
+        report[t, 3], report[t, 4] = rounded_proof(K, rows, spans, scores, p, low, high, epsilon, b, level, value)

@@ -1,0 +1,87 @@
+"""Docstrings of the searches: their own parameters, then those of the machine, in the machine's words."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+LISTS = {
+    "C": "Costs to try, positive.",
+    "gamma": "Widths to try, as the machine's ``gamma`` takes them; numbers, 'scale' or 'auto'.",
+    "nu": "Values of nu to try, in (0, 1].",
+    "lam": "Strengths lambda to try, positive.",
+}
+DEFAULTS = {
+    "C": "None: eight to ten of them, as multiples of 1 / mean k(x, x).",
+    "gamma": "None: seven of them around 1 / (features * variance), for kernels that have a width to choose.",
+    "nu": "None: eight from 0.1 to 0.8.",
+    "lam": "None: eleven from 1e-6 to 0.1.",
+}
+
+OWN = """param_grid : dict or None, default=None
+    Further parameters of the machine to try: lists of values by name, also kernels (``kernel``) and what is inside
+    them (``kernel__left__gamma`` of a sum).
+cv : int, splitter or iterable, default=None
+    As in scikit-learn: the number of folds (None: 5, stratified for classifiers), a splitter, or pairs of row numbers.
+scoring : str, callable or None, default=None
+    Any scorer of scikit-learn's, larger is better. None: the share of rows that are right, or R^2.
+scale : bool, default=False
+    Centre the features and divide them by their standard deviation; learned from the training rows of each fold alone.
+refit : bool, default=True
+    Whether to fit the winner to all rows.
+one_standard_error : bool, default=False
+    Take, of the cells within one standard error of the best, the one with the least {strength}.
+drop : bool, default=True
+    Whether cells that lose by more than chance on the first two folds are dropped; their scores are nan and
+    ``cv_results_['status']`` says why. False: every cell is solved tight on all folds.
+error_score : 'raise' or float, default='raise'
+    'raise': values of the grid that make no sense, and errors on the way, are errors. A number (nan): their cells are
+    left out and the rest goes on.
+time_limit : float or None, default=None
+    Seconds after which the search ends and fits the best of what it has found.
+n_jobs : int or None, default=None
+    Threads. None: all cores, or one inside a worker of joblib's.
+verbose : int, default=0
+    Show a progress bar with the best score so far."""
+
+ATTRIBUTES = """cv_results_ : dict of arrays
+    scikit-learn's table of all cells, with their certified relative gap (``gap``, ``split0_gap``, ...), the time they
+    took (``mean_fit_time``) and what became of them (``status``).
+best_params_, best_score_, best_index_ : dict, float, int
+    The winner, its mean score in cross-validation, and its place in ``cv_results_``.
+best_estimator_ : estimator
+    The winner, fitted to all rows; with ``scale=True`` a kernel machine in a Pipeline after its scaler.
+refit_time_ : float
+    Seconds that this fit took.
+n_splits_, scorer_, n_features_in_, feature_names_in_
+    As in scikit-learn.
+classes_, certificate_
+    Of the fitted winner."""
+
+
+def search_docstring(machine: Any, strength: str, lists: dict[str, str], passed: tuple[str, ...], text: str) -> str:
+    """The docstring of a search: ``text`` (a summary, and an example) around the parameters and attributes."""
+    summary, _, example = inspect.cleandoc(text).partition("\nExamples\n")
+    own = [
+        f"{name} : list of values or None, default=None\n    {LISTS[parameter]} {DEFAULTS[parameter]}"
+        for name, parameter in lists.items()
+    ]
+    theirs = _entries(machine)
+    parameters = "\n".join([*own, OWN.replace("{strength}", strength), *(theirs[name] for name in passed)])
+    return (
+        f"{summary.rstrip()}\n\nParameters\n----------\n{parameters}\n\n"
+        f"Attributes\n----------\n{ATTRIBUTES}\n\nExamples\n{example}"
+    )
+
+
+def _entries(machine: Any) -> dict[str, str]:
+    """What a machine's docstring says of each of its parameters."""
+    section = (inspect.getdoc(machine) or "").partition("Parameters\n----------\n")[2].partition("\nAttributes\n")[0]
+    parts = re.split(r"^(?=[a-z]\w*(?:, \w+)* : )", section, flags=re.MULTILINE | re.IGNORECASE)
+    entries = {}
+    for part in parts:
+        if " : " in part:
+            names, _, rest = part.rstrip().partition(" : ")
+            entries.update({name: f"{name} : {rest}" for name in names.split(", ")})
+    return entries
