@@ -23,6 +23,7 @@ class Cell:
     gaps: FloatArray
     seconds: FloatArray
     status: str = WAITING
+    tight: bool = False  # solved to the machine's own goal, in all folds
     parts: dict[int, FloatArray] = field(default_factory=dict)  # of every fold, scores of its parts, for the race
 
     @classmethod

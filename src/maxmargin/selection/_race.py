@@ -16,7 +16,7 @@ import numpy as np
 from maxmargin.selection._cells import Cell
 
 #: Standard errors by which a cell must lose to be dropped; and to count as one of two that end a line.
-LOSES, LOSES_LINE = 2.0, 3.0
+LOSES, LOSES_LINE = 2.0, 2.0
 #: Fewest parts that a comparison may rest on.
 FEWEST_PARTS = 8
 

@@ -1,4 +1,7 @@
-"""A search: all cells on the first folds to a loose gap, the race, then what is left on all folds, tight."""
+"""A search: all cells on the first folds, the race, what is left on the other folds; all that to a loose gap.
+
+Then the best cells are solved tight, and again the best, until those in front are tight.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ from maxmargin.selection._trainer import Line, Trainer
 
 #: Folds that a cell must see before it may be dropped, and the relative gap they are solved to.
 FIRST_FOLDS, LOOSE = 2, 1e-2
-#: Cells below which a race does not pay.
-FEW_CELLS = 4
+#: Cells up to which a race does not pay, and how many of the best must be tight in the end.
+FEW_CELLS, FINALISTS = 4, 3
 
 
 @dataclass
@@ -42,35 +45,46 @@ class Search:
 
     def run(self) -> str | None:
         """Why the search ended before its time; None if it did not."""
-        if self.drop and self.folds > FIRST_FOLDS and sum(cell.open for cell in self.cells) > FEW_CELLS:
-            self._pass("first folds", list(range(FIRST_FOLDS)), LOOSE, ends_lines=True)
-            if not self._stopped():
-                drop_losers(self.cells, FIRST_FOLDS)
+        races = self.drop and self.folds > FIRST_FOLDS and sum(cell.open for cell in self.cells) > FEW_CELLS
+        if not races:
+            self._pass("all folds", self._open(), list(range(self.folds)), None)
+            return self._stopped()
+        self._pass("first folds", self._open(), list(range(FIRST_FOLDS)), LOOSE, ends_lines=True)
         if not self._stopped():
-            self._pass("all folds", list(range(self.folds)), None, ends_lines=False)
+            drop_losers(self.cells, FIRST_FOLDS)
+            self._pass("other folds", self._open(), list(range(FIRST_FOLDS, self.folds)), LOOSE)
+        while not self._stopped() and (finalists := self._finalists()):
+            self._pass("finalists", finalists, list(range(self.folds)), None)
         return self._stopped()
+
+    def _open(self) -> list[Cell]:
+        return [cell for cell in self.cells if cell.open]
+
+    def _finalists(self) -> list[Cell]:
+        """Those of the best cells that are not solved tight yet."""
+        ranked = sorted(self._open(), key=lambda cell: cell.mean, reverse=True)
+        return [cell for cell in ranked[:FINALISTS] if not cell.tight]
 
     def _stopped(self) -> str | None:
         if self.interrupted():
             return "interrupted"
         return "time_limit" if time.perf_counter() >= self.deadline else None
 
-    def _pass(self, what: str, folds: list[int], gap: float | None, ends_lines: bool) -> None:
-        """Train all open cells, line by line, in these folds."""
-        numbers = _from_the_middle(sorted({cell.line for cell in self.cells if cell.open}))
-        total, done = sum(cell.open for cell in self.cells), 0
+    def _pass(
+        self, what: str, cells: list[Cell], folds: list[int], gap: float | None, ends_lines: bool = False
+    ) -> None:
+        """Train cells, line by line, in these folds, to a relative gap or (None) tight."""
+        numbers, done = _from_the_middle(sorted({cell.line for cell in cells})), 0
         for number in numbers:
-            line = [cell for cell in self.cells if cell.line == number and cell.open]
-            line.sort(key=lambda cell: cell.strength)
+            line = sorted((cell for cell in cells if cell.line == number), key=lambda cell: cell.strength)
             for first in range(0, len(folds), self.trainer.at_once):
-                some = folds[first : first + self.trainer.at_once]
-                if not self._line(line, some, gap, ends_lines):
+                if not self._line(line, folds[first : first + self.trainer.at_once], gap, ends_lines):
                     return
-            if gap is None:
-                for cell in line:
-                    cell.status = DONE if cell.open else cell.status
+            for cell in line:
+                complete = cell.open and not np.isnan(cell.scores).any()
+                cell.status, cell.tight = DONE if complete else cell.status, complete and gap is None
             done += len(line)
-            self.bar.show(what, done, total, self.cells, final=done == total)
+            self.bar.show(what, done, len(cells), self.cells, final=done == len(cells))
 
     def _line(self, line: list[Cell], folds: list[int], gap: float | None, ends_lines: bool) -> bool:
         """Train a line in some folds; False if the search must stop."""

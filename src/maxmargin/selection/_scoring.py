@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,17 @@ class Held(NamedTuple):
     rows: Any
     y: Array
     weight: FloatArray | None
+
+
+def predictor(machine: Any, labels: Any, scores: FloatArray) -> Any:
+    """The machine as if it were fitted, for rows that are given as numbers: ``scores`` (rows, tasks) are known."""
+    model = copy.copy(machine)
+    if is_regressor(model):
+        model.predict = lambda rows: scores[rows, 0]
+    else:
+        model._publish_scheme(labels, labels.scheme)
+        model._task_scores = lambda rows: scores[rows]
+    return model
 
 
 class Scorer:

@@ -27,6 +27,7 @@ from maxmargin.selection._cells import Cell
 from maxmargin.selection._document import search_docstring
 from maxmargin.selection._folds import make_folds
 from maxmargin.selection._grid import applied, default_values, make_cells
+from maxmargin.selection._linear import LinearTrainer, can_share_rows
 from maxmargin.selection._progress import ProgressBar
 from maxmargin.selection._results import best_cell, cv_results
 from maxmargin.selection._run import Search
@@ -199,6 +200,8 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
                 "rows does not, or the machine has special parameters. Raise cache_size, or use GridSearchCV with a "
                 "Pipeline of StandardScaler and the machine."
             )
+        if can_share_rows(machine, strengths):
+            return LinearTrainer(machine, self._strength, data)
         return FitTrainer(machine, self._strength, data)
 
     def _search(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer, began: float) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
 from maxmargin._types import Array, FloatArray, IntArray
@@ -19,7 +19,7 @@ from maxmargin.estimators._machine import Training
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import DualQP
-from maxmargin.selection._scoring import Held
+from maxmargin.selection._scoring import Held, predictor
 from maxmargin.selection._trainer import Data, Line, Trained, Trainer
 from maxmargin.solvers import StoredTasks
 
@@ -150,7 +150,9 @@ class _StoredLine(Line):
         rows, data = np.arange(len(own.held)), self.trainer.data
         held = data.folds[fold].held
         return Trained(
-            Held(self._predictor(own, scores), rows, data.y[held], data.weights(held)), answer.relative_gap, seconds
+            Held(predictor(self.machine, own.labels, scores), rows, data.y[held], data.weights(held)),
+            answer.relative_gap,
+            seconds,
         )
 
     def _scores(self, fold: int, K: Array, own: _FoldTasks, tasks: StoredTasks) -> FloatArray:
@@ -164,16 +166,6 @@ class _StoredLine(Line):
         ranges = self.trainer._ranges(own.labels.classes)
         sums = [lines[:, a:b] @ table[:, a:b].T for a, b in ranges]
         return own.labels.scheme.from_blocks(sums).astype(np.float64)
-
-    def _predictor(self, own: _FoldTasks, scores: FloatArray) -> Any:
-        """The machine as if it were fitted, for rows that are given as numbers of held-out ones."""
-        model = copy.copy(self.machine)
-        if is_regressor(model):
-            model.predict = lambda rows: scores[rows, 0]
-        else:
-            model._publish_scheme(own.labels, own.labels.scheme)
-            model._task_scores = lambda rows: scores[rows]
-        return model
 
 
 def _spread(qp: DualQP, rows: IntArray, n: int) -> DualQP:

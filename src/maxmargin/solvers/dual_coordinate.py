@@ -29,6 +29,8 @@ FIRST_LOOK, LEAST_STEP, LARGEST_STEP = 0.3, 0.02, 0.3
 LOOK_AGAIN = 300
 #: Epochs after which to ask whether a Newton walk would pay, and its multiplications per non-zero visited that do.
 ASK, NEWTON_PAYS = 20, 8
+#: Passes that a start elsewhere than at 0 counts for: which rows are inside their bounds is known better.
+WARM_PASSES = 1000
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
 #: Rows of zeros have no curvature: with this they move to a bound.
@@ -65,7 +67,8 @@ class _Run:
         self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
         self.q = np.maximum(design.squares + ridge + rate, LEAST_CURVATURE)
         self.active, self.count = np.arange(design.n), design.n
-        self.visited = self.last_newton = 0  # rows, and rows at the last Newton walk
+        self.visited = 0  # rows
+        self.last_newton = -WARM_PASSES * design.n if self.beta.any() else 0  # rows visited at the last Newton walk
         self.old = np.array([-np.inf, np.inf])  # worst slopes of the last epoch
         self.seed = np.uint64((2 * seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
 
