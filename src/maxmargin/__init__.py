@@ -80,6 +80,7 @@ _HOMES = {
     "SGDSVCCV": "selection",
     "SVCCV": "selection",
     "SVRCV": "selection",
+    "regularization_path": "selection",
 }
 _MODULES = (
     "certificates",
@@ -131,6 +132,7 @@ __all__ = [
     "penalties",
     "plotting",
     "problems",
+    "regularization_path",
     "selection",
 ]
 

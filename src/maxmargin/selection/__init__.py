@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from maxmargin.selection._least_squares import leave_one_out_residuals
+from maxmargin.selection._path import Path, regularization_path
 from maxmargin.selection._public import (
     SGDSVCCV,
     SVCCV,
@@ -25,5 +27,8 @@ __all__ = [
     "LinearSVRCV",
     "NuSVCCV",
     "NuSVRCV",
+    "Path",
     "PegasosSVCCV",
+    "leave_one_out_residuals",
+    "regularization_path",
 ]

@@ -78,6 +78,37 @@ def make_cells(machine: Any, strength: str, grid: dict[str, list[Any]], folds: i
     return cells
 
 
+def finer_cells(cells: list[Cell], best: int, names: list[str], strength: str) -> list[Cell]:
+    """Cells around the best: half a step to either side, in powers; a whole one beyond the edge of the grid."""
+    centre = cells[best].params
+    around = {name: _neighbours(name, centre[name], cells) for name in names}
+    known = {repr(sorted(cell.params.items(), key=str)) for cell in cells}
+    number, more = max(cell.line for cell in cells) + 1, []
+    lines: dict[str, int] = {}
+    for change in ParameterGrid({name: [centre[name], *values] for name, values in around.items()}):
+        params = {**centre, **change}
+        if repr(sorted(params.items(), key=str)) not in known:
+            rest = repr(sorted((k, repr(v)) for k, v in params.items() if k != strength))
+            line = lines.setdefault(rest, number + len(lines))
+            more.append(Cell.fresh(params, line, float(params[strength]), len(cells[best].scores)))
+    return more
+
+
+def _neighbours(name: str, value: Any, cells: list[Cell]) -> list[float]:
+    """Values next to one of a parameter; none for names such as 'scale'."""
+    if not isinstance(value, float):
+        return []
+    values = np.array(sorted({cell.params[name] for cell in cells if isinstance(cell.params[name], float)}))
+    at = int(np.searchsorted(values, value))
+    if len(values) < 2:
+        return []
+    if name == "nu":  # a share, in steps of equal size
+        return [float((values[k] + value) / 2) for k in (at - 1, at + 1) if 0 <= k < len(values)]
+    left = np.sqrt(values[at - 1] * value) if at > 0 else value**2 / values[1]
+    right = np.sqrt(values[at + 1] * value) if at + 1 < len(values) else value**2 / values[-2]
+    return [float(left), float(right)]
+
+
 def _faults(machine: Any, name: str, values: list[Any]) -> list[tuple[Any, str]]:
     """(value, what is wrong with it) of the values that the machine cannot take."""
     known = machine.get_params()

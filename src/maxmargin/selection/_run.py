@@ -57,6 +57,11 @@ class Search:
             self._pass("finalists", finalists, list(range(self.folds)), None)
         return self._stopped()
 
+    def add(self, what: str, more: list[Cell]) -> str | None:
+        """Train cells that were added, tight on all folds; why that ended before its time, or None."""
+        self._pass(what, more, list(range(self.folds)), None)
+        return self._stopped()
+
     def _open(self) -> list[Cell]:
         return [cell for cell in self.cells if cell.open]
 

@@ -26,7 +26,8 @@ from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.selection._cells import Cell
 from maxmargin.selection._document import search_docstring
 from maxmargin.selection._folds import make_folds
-from maxmargin.selection._grid import applied, default_values, make_cells
+from maxmargin.selection._grid import applied, default_values, finer_cells, make_cells
+from maxmargin.selection._least_squares import ClosedFormTrainer, has_closed_form
 from maxmargin.selection._linear import LinearTrainer, can_share_rows
 from maxmargin.selection._progress import ProgressBar
 from maxmargin.selection._results import best_cell, cv_results
@@ -35,6 +36,8 @@ from maxmargin.selection._scoring import Scorer
 from maxmargin.selection._stored import StoredTrainer, can_store
 from maxmargin.selection._trainer import Data, FitTrainer, Trainer
 
+#: How often a grid that the search picked by itself is made finer around the best cell.
+REFINEMENTS = 2
 #: Parameters of every search with their defaults, after the lists of values.
 SEARCH_PARAMETERS: dict[str, Any] = {
     "param_grid": None,
@@ -185,6 +188,10 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             given[name] = [v.item() if isinstance(v, np.generic) else v for v in values]
         return given
 
+    def _picks(self, name: str, parameter: str) -> bool:
+        """Whether the search picked the values of a list by itself, so that it may go on picking."""
+        return getattr(self, name) is None and parameter not in (self.param_grid or {})
+
     def _trainer(self, machine: Any, data: Data, cells: list[Cell]) -> Trainer:
         strengths = [cell.strength for cell in cells if cell.open]
         kernels = [applied(machine, cell.params).get("kernel", "") for cell in cells if cell.open]
@@ -200,6 +207,8 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
                 "rows does not, or the machine has special parameters. Raise cache_size, or use GridSearchCV with a "
                 "Pipeline of StandardScaler and the machine."
             )
+        if has_closed_form(machine, self.cv, len(data.kept)):
+            return ClosedFormTrainer(machine, data)
         if can_share_rows(machine, strengths):
             return LinearTrainer(machine, self._strength, data)
         return FitTrainer(machine, self._strength, data)
@@ -224,6 +233,12 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
                 bar,
             )
             ended = search.run()
+            picked = [parameter for name, parameter in self._lists.items() if self._picks(name, parameter)]
+            for turn in range(REFINEMENTS if picked else 0):
+                if ended is None:
+                    more = finer_cells(cells, best_cell(cells, one_standard_error=False), picked, self._strength)
+                    cells.extend(more)
+                    ended = search.add(f"finer grid {turn + 1}", more)
         bar.close()
         if not any(cell.open and not np.isnan(cell.mean) for cell in cells):
             if ended == "interrupted":

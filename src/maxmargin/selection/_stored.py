@@ -37,7 +37,12 @@ def can_store(machine: Any, strengths: list[float], n: int) -> bool:
     plain = machine.solver in ("auto", "decomposition") and machine.gap_tol is None and machine.max_iter < 0
     if is_classifier(machine):
         plain &= machine._wanted_calibration is None and machine._multiclass not in SINGLE
-    return plain and WholeMatrix.fits(n, cache_bytes(machine.cache_size))
+    return plain and WholeMatrix.fits(n, cache_bytes(machine.cache_size) - _copies(machine, n))
+
+
+def _copies(machine: Any, n: int) -> int:
+    """Bytes of kernel values that are copied: for pairs of classes, the lines of held-out rows."""
+    return 4 * n**2 if is_classifier(machine) and machine._multiclass == "ovo" else 0
 
 
 @dataclass
@@ -56,7 +61,8 @@ class StoredTrainer(Trainer):
 
     def __init__(self, machine: Any, data: Data, threads: int, scale: bool):
         self.machine, self.data, self.threads, self.scale = machine, data, threads, scale
-        self.backend, self.memory = backend_for(machine.device), cache_bytes(machine.cache_size)
+        self.backend = backend_for(machine.device)
+        self.memory = cache_bytes(machine.cache_size) - _copies(machine, len(data.kept))
         self.order = data.kept
         if is_classifier(machine):  # rows of a class next to each other are quicker to copy
             self.order = data.kept[np.argsort(data.y[data.kept], kind="stable")]
