@@ -4,6 +4,7 @@ ARENA_ARGS ?=
 SCALING_ARGS ?=
 STOCHASTIC_ARGS ?=
 CLASSES_ARGS ?=
+SELECTION_ARGS ?=
 MACHINE_ARGS ?=
 PYTEST_ARGS ?=
 
@@ -14,7 +15,7 @@ BIN := .venv/bin
 endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format arena scaling stochastic classes machine wheel clean
+.PHONY: demo test lint format arena scaling stochastic classes selection machine wheel clean
 
 demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
 	$(BIN)/python -m maxmargin.demo
@@ -42,6 +43,9 @@ stochastic: .venv/.arena     ## row updates per second of stochastic machines: m
 
 classes: .venv/.arena        ## many classes and probabilities beside wrappers: make classes CLASSES_ARGS="--data DIR"
 	$(BIN)/python -m benchmarks.classes $(CLASSES_ARGS)
+
+selection: .venv/.arena      ## choosing C and gamma beside GridSearchCV: make selection SELECTION_ARGS="--data DIR"
+	$(BIN)/python -m benchmarks.selection $(SELECTION_ARGS)
 
 machine: .venv/.arena        ## measure what this machine can do
 	$(BIN)/python -m benchmarks.machine $(MACHINE_ARGS)

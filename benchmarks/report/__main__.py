@@ -1,4 +1,4 @@
-"""``python -m benchmarks.report ARENA.json ... [--scaling FILE] [--machine FILE] [--classes FILE] [--into PAGE]``."""
+"""``python -m benchmarks.report ARENA.json ... [--scaling FILE] [--classes FILE] [...] [--into PAGE]``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import classes, growth, linear, markdown, minimum, rates, results
+from benchmarks.report import classes, growth, linear, markdown, minimum, rates, results, selection
 
 
 def make(
@@ -15,6 +15,7 @@ def make(
     scaling: dict[str, Any] | None = None,
     machine: dict[str, Any] | None = None,
     many_classes: dict[str, Any] | None = None,
+    searches: dict[str, Any] | None = None,
 ) -> dict[str, str]:
     """Every table that can be made of these, by name."""
     tables = results.tables(arena) | linear.tables(arena)
@@ -27,6 +28,8 @@ def make(
         tables["minimum"] = minimum.least_work(arena, machine)
     if many_classes is not None:
         tables |= classes.tables(many_classes)
+    if searches is not None:
+        tables |= selection.tables(searches)
     return tables
 
 
@@ -45,11 +48,11 @@ def main(arguments: list[str] | None = None) -> None:
     p.add_argument("--scaling", type=Path, metavar="FILE", help="what benchmarks.scaling wrote")
     p.add_argument("--machine", type=Path, metavar="FILE", help="what benchmarks.machine wrote")
     p.add_argument("--classes", type=Path, metavar="FILE", help="what benchmarks.classes wrote")
+    p.add_argument("--selection", type=Path, metavar="FILE", help="what benchmarks.selection wrote")
     p.add_argument("--into", type=Path, metavar="PAGE", help="put the tables into this page instead of printing them")
     options = p.parse_args(arguments)
-    tables = make(
-        [_read(path) for path in options.arena], *map(_optional, (options.scaling, options.machine, options.classes))
-    )
+    others = (options.scaling, options.machine, options.classes, options.selection)
+    tables = make([_read(path) for path in options.arena], *map(_optional, others))
     if options.into is None:
         print("\n\n".join(f"<!-- table: {name} -->\n\n{text}\n\n<!-- end -->" for name, text in tables.items()))
         return

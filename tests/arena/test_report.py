@@ -103,6 +103,23 @@ def test_many_classes_are_compared_set_by_set_and_calibration_by_calibration():
     assert made["probabilities"].endswith("Geometric mean of the ratios: 10.0; least: 5.0.")
 
 
+def test_searches_are_compared_set_by_set():
+    def line(competitor, name, seconds, dropped=0):
+        known = {"table": "kernel", "set": name, "competitor": competitor, "seconds": seconds, "cells": 64}
+        return known | {"score": 0.9, "test": 0.8, "best": {"C": 1.0}, "dropped": dropped}
+
+    rows = [
+        line("maxmargin", "splice", 0.5, 40),
+        line("GridSearchCV", "splice", 5.0),
+        line("maxmargin", "letter", 2.0, 30),
+        line("GridSearchCV", "letter", 80.0),
+    ]
+    text = make([arena()], searches={"rows": rows})["selection-kernel"]
+    assert "| splice | maxmargin | 500 ms |  | 40 of 64 | 0.9000 | 0.8000 |" in text
+    assert "| letter | GridSearchCV | 80 s | 40.0 |  | 0.9000 | 0.8000 |" in text
+    assert text.endswith("Geometric means of the ratios: GridSearchCV: 20.0, least 10.0.")
+
+
 def test_tables_go_between_their_markers_and_nowhere_else(tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text(

@@ -13,6 +13,8 @@ from maxmargin.plotting._style import COLOURS, DASHES, GREY, INK
 
 #: Lines that get a colour and a name each; others are grey.
 NAMED = len(COLOURS)
+#: Points between the ends of an exact path, besides its breakpoints.
+POINTS = 300
 
 
 class PathDisplay:
@@ -133,7 +135,8 @@ class PathDisplay:
         Parameters
         ----------
         path : object
-            Has ``Cs`` of shape (n_Cs,), and ``coefs`` or whatever ``values`` names, of shape (n_Cs, n_lines).
+            Has ``Cs`` of shape (n_Cs,), and ``coefs`` or whatever ``values`` names, of shape (n_Cs, n_lines): what
+            :func:`maxmargin.regularization_path` returns. Exact paths are drawn linear in C between their breakpoints.
         labels : sequence of str, optional
             Names of the lines.
         values : str, default='coefs'
@@ -154,7 +157,11 @@ class PathDisplay:
                 "use from_arrays, or name another attribute with values=..."
             )
         name = {"coefs": "coefficient", "alphas": "dual variable α"}.get(values, values)
-        return cls.from_arrays(path.Cs, getattr(path, values), labels, ylabel=name, chosen=chosen, ax=ax)
+        found = getattr(path, values)
+        if found is None:
+            raise ValueError(f"this path has no {values}: they are there for machines with one task that have them")
+        Cs, lines = _curved(path.Cs, found) if getattr(path, "exact", False) else (path.Cs, found)
+        return cls.from_arrays(Cs, lines, labels, ylabel=name, chosen=chosen, ax=ax)
 
     def plot(self, ax: Any = None, *, chosen: float | None = None) -> PathDisplay:
         """Draw the lines.
@@ -198,3 +205,9 @@ class PathDisplay:
             style |= {"marker": "o", "markersize": 3.5} if len(self.Cs) <= 12 else {}
             style |= {"label": self.labels[column]} if self.labels is not None else {}
         return ax.plot(self.Cs, self.values[:, column], **style)[0]
+
+
+def _curved(Cs: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """More points between the breakpoints: what is linear in C is a curve on a logarithmic axis."""
+    dense = np.unique(np.concatenate([Cs, np.geomspace(Cs[0], Cs[-1], POINTS)]))
+    return dense, np.column_stack([np.interp(dense, Cs, column) for column in values.T])

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from maxmargin._types import FloatArray
 from maxmargin.selection._cells import Cell
 
 
 def cv_results(cells: Sequence[Cell]) -> dict[str, Any]:
     """Arrays with an entry per cell, by name; scores of cells that were not finished are nan."""
-    results: dict[str, Any] = {"mean_fit_time": np.array([_mean(cell.seconds) for cell in cells])}
-    results["std_fit_time"] = np.array([_spread(cell.seconds) for cell in cells])
+    seconds = [_known(cell.seconds) for cell in cells]
+    results: dict[str, Any] = {
+        "mean_fit_time": np.array([float(own.mean()) if len(own) else 0.0 for own in seconds]),
+        "std_fit_time": np.array([float(own.std()) if len(own) else 0.0 for own in seconds]),
+    }
     for name in sorted({name for cell in cells for name in cell.params}):
         values = np.ma.masked_all(len(cells), dtype=object)
         for number, cell in enumerate(cells):
@@ -31,19 +35,15 @@ def cv_results(cells: Sequence[Cell]) -> dict[str, Any]:
     results["rank_test_score"] = rankdata(-np.where(np.isnan(mean), last, mean), method="min").astype(np.int32)
     for fold in range(scores.shape[1]):
         results[f"split{fold}_gap"] = np.array([cell.gaps[fold] for cell in cells])
-    results["gap"] = np.array([float(np.max(cell.gaps)) for cell in cells])
+    results["gap"] = np.array([np.max(_known(cell.gaps), initial=-np.inf) for cell in cells])
+    results["gap"][np.isneginf(results["gap"])] = np.nan
     results["status"] = np.array([cell.status for cell in cells], dtype=object)
     return results
 
 
-def _mean(values: Any) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else 0.0
-
-
-def _spread(values: Any) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.std()) if len(known) else 0.0
+def _known(values: FloatArray) -> FloatArray:
+    """Those that are there."""
+    return values[~np.isnan(values)]
 
 
 def best_cell(cells: Sequence[Cell], one_standard_error: bool) -> int:
@@ -58,7 +58,7 @@ def best_cell(cells: Sequence[Cell], one_standard_error: bool) -> int:
     winner = max(known, key=lambda k: cells[k].mean)
     if not one_standard_error:
         return winner
-    scores = cells[winner].scores[~np.isnan(cells[winner].scores)]
+    scores = _known(cells[winner].scores)
     error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0
     close = [k for k in known if cells[k].mean >= cells[winner].mean - error]
     return min(close, key=lambda k: (cells[k].strength, -cells[k].mean))

@@ -211,7 +211,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             return ClosedFormTrainer(machine, data)
         if can_share_rows(machine, strengths):
             return LinearTrainer(machine, self._strength, data)
-        return FitTrainer(machine, self._strength, data)
+        return FitTrainer(machine, self._strength, data, effective_threads(self.n_jobs))
 
     def _search(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer, began: float) -> str | None:
         if not any(cell.open for cell in cells):

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import _safe_split
 
 from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin._validation import cache_bytes
 from maxmargin.selection._folds import Fold
 from maxmargin.selection._scoring import Held
 
@@ -65,15 +66,21 @@ class Trainer(ABC):
 class FitTrainer(Trainer):
     """Every cell is a fit of the machine, started at the cell before it if the machine can."""
 
-    def __init__(self, machine: Any, strength: str, data: Data):
-        self.machine, self.strength, self.data = machine, strength, data
+    def __init__(self, machine: Any, strength: str, data: Data, threads: int):
+        self.machine, self.strength, self.data, self.threads = machine, strength, data, threads
         self.at_once = len(data.folds)
 
     def line(self, params, folds):
-        alone = {"n_jobs": 1} if len(folds) > 1 and "n_jobs" in self.machine.get_params() else {}
-        warm = {"warm_start": True} if hasattr(self.machine, "_warm_starts") else {}
-        quiet = {"verbose": 0, "time_limit": None}
-        models = {k: clone(self.machine).set_params(**params, **alone, **warm, **quiet) for k in folds}
+        own = self.machine.get_params()
+        given: dict[str, Any] = {"verbose": 0, "time_limit": None}
+        side_by_side = min(self.threads, len(folds))
+        if side_by_side > 1 and "n_jobs" in own:
+            given["n_jobs"] = 1
+        if side_by_side > 1 and "cache_size" in own:
+            given["cache_size"] = cache_bytes(own["cache_size"]) / 2**20 / side_by_side
+        if hasattr(self.machine, "_warm_starts"):
+            given["warm_start"] = True
+        models = {k: clone(self.machine).set_params(**params, **given) for k in folds}
         return _FitLine(self, models)
 
 
