@@ -33,5 +33,7 @@ class InterruptFlag:
     def _press(self, number: int, frame: FrameType | None) -> None:
         self._pressed = True
         if self._previous is not None:  # from now on Ctrl-C means what it meant before
-            signal.signal(signal.SIGINT, self._previous)
-            self._previous = None
+            outer, self._previous = self._previous, None
+            signal.signal(signal.SIGINT, outer)
+            if isinstance(getattr(outer, "__self__", None), InterruptFlag):  # a search around this fit: it ends, too
+                outer(number, frame)

@@ -21,7 +21,8 @@ class Cell:
     strength: float
     scores: FloatArray  # (folds,) nan where not known
     gaps: FloatArray
-    seconds: FloatArray
+    seconds: FloatArray  # of training, all passes together
+    score_seconds: FloatArray
     status: str = WAITING
     tight: bool = False  # solved to the machine's own goal, in all folds
     parts: dict[int, FloatArray] = field(default_factory=dict)  # of every fold, scores of its parts, for the race
@@ -29,17 +30,22 @@ class Cell:
     @classmethod
     def fresh(cls, params: dict[str, Any], line: int, strength: float, folds: int) -> Cell:
         """A cell of which nothing is known."""
-        scores, gaps, seconds = (np.full(folds, np.nan) for _ in range(3))
-        return cls(params, line, strength, scores, gaps, seconds)
+        scores, gaps = np.full((2, folds), np.nan)
+        return cls(params, line, strength, scores, gaps, *np.zeros((2, folds)))
 
     @property
     def open(self) -> bool:
         """Whether it is still in the race."""
-        return self.status in (DONE, WAITING)
+        return not self.status.startswith(("dropped", "failed", "invalid"))
 
     @property
     def done(self) -> bool:
         return self.status == DONE
+
+    @property
+    def known(self) -> int:
+        """Folds that have a score."""
+        return int(np.count_nonzero(~np.isnan(self.scores)))
 
     @property
     def mean(self) -> float:

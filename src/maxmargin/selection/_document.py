@@ -13,15 +13,15 @@ LISTS = {
     "lam": "Strengths lambda to try, positive.",
 }
 DEFAULTS = {
-    "C": "None: eight to ten of them, as multiples of 1 / mean k(x, x).",
-    "gamma": "None: seven of them around 1 / (features * variance), for kernels that have a width to choose.",
-    "nu": "None: eight from 0.1 to 0.8.",
-    "lam": "None: eleven from 1e-6 to 0.1.",
+    "C": "None: eight to ten of them, as multiples of (spread of y) / mean k(x, x), then more around the best.",
+    "gamma": "None: seven around 1 / (features * variance), for kernels that have a width to choose, then more.",
+    "nu": "None: eight from 0.1 to 0.8, then more around the best.",
+    "lam": "None: eleven from 1e-6 to 0.1, then more around the best.",
 }
 
-OWN = """param_grid : dict or None, default=None
+OWN = """param_grid : dict, list of dicts or None, default=None
     Further parameters of the machine to try: lists of values by name, also kernels (``kernel``) and what is inside
-    them (``kernel__left__gamma`` of a sum).
+    them (``kernel__left__gamma`` of a sum). Of several dicts each is a grid of its own.
 cv : int, splitter or iterable, default=None
     As in scikit-learn: the number of folds (None: 5, stratified for classifiers), a splitter, or pairs of row numbers.
 scoring : str, callable or None, default=None
@@ -31,7 +31,7 @@ scale : bool, default=False
 refit : bool, default=True
     Whether to fit the winner to all rows.
 one_standard_error : bool, default=False
-    Take, of the cells within one standard error of the best, the one with the least {strength}.
+    Take, of the cells within one standard error of the best, the one with the {simplest} {strength}.
 drop : bool, default=True
     Whether cells that lose by more than chance on the first two folds are dropped; their scores are nan and
     ``cv_results_['status']`` says why. False: every cell is solved tight on all folds.
@@ -52,6 +52,9 @@ best_params_, best_score_, best_index_ : dict, float, int
     The winner, its mean score in cross-validation, and its place in ``cv_results_``.
 best_estimator_ : estimator
     The winner, fitted to all rows; with ``scale=True`` a kernel machine in a Pipeline after its scaler.
+method_ : str
+    What the cells shared: 'one stored matrix per kernel', 'rows laid out once per fold', 'leave-one-out in closed form'
+    or nothing, 'one fit per cell' (kernel matrices beyond ``cache_size``, stochastic machines, calibrations, nu).
 refit_time_ : float
     Seconds that this fit took.
 n_splits_, scorer_, n_features_in_, feature_names_in_
@@ -68,7 +71,8 @@ def search_docstring(machine: Any, strength: str, lists: dict[str, str], passed:
         for name, parameter in lists.items()
     ]
     theirs = _entries(machine)
-    parameters = "\n".join([*own, OWN.replace("{strength}", strength), *(theirs[name] for name in passed)])
+    search = OWN.replace("{strength}", strength).replace("{simplest}", "least" if strength == "C" else "largest")
+    parameters = "\n".join([*own, search, *(theirs[name] for name in passed)])
     return (
         f"{summary.rstrip()}\n\nParameters\n----------\n{parameters}\n\n"
         f"Attributes\n----------\n{ATTRIBUTES}\n\nExamples\n{example}"

@@ -6,12 +6,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.model_selection import ParameterGrid
 
-from maxmargin._types import FloatArray
-from maxmargin.kernels import Kernel
+from maxmargin._types import Array, FloatArray
+from maxmargin._validation import resolve_gamma
+from maxmargin.estimators._machine import Training
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.selection._cells import Cell
 
 #: Values that a search tries by default: strengths and widths relative to the scale of the data.
@@ -19,27 +20,25 @@ DEFAULT_CS, DEFAULT_WIDTHS = np.logspace(-2, 3, 8), np.logspace(-2, 1, 7)
 DEFAULT_LINEAR_CS, DEFAULT_LAMS, DEFAULT_NUS = np.logspace(-4, 2, 10), np.logspace(-6, -1, 11), np.linspace(0.1, 0.8, 8)
 
 
-def default_values(machine: Any, name: str, X: Any, weight: FloatArray) -> list[Any]:
+def default_values(machine: Any, name: str, X: Any, y: Array, weight: FloatArray) -> list[Any]:
     """Values of a parameter that suit the data.
 
     C is measured in 1 / mean k(x, x), which is 1 for the Gaussian kernel and undoes the size of the features for the
-    linear one; gamma in 1 / (features * variance), scikit-learn's 'scale'.
+    linear one, and for regressors whose loss grows like |y| in the spread of y; gamma in 1 / (features * variance),
+    scikit-learn's 'scale'.
     """
     if name == "lam":
-        return [float(v) for v in DEFAULT_LAMS]
-    if name == "nu":
-        return [float(v) for v in DEFAULT_NUS]
-    kernel = getattr(machine, "kernel", "linear")
-    if name == "gamma":
-        if not _has_open_width(kernel):
+        values, unit = DEFAULT_LAMS, 1.0
+    elif name == "nu":
+        values, unit = DEFAULT_NUS, 1.0
+    elif name == "gamma":
+        if not _has_open_width(machine.kernel):
             return [machine.gamma]
-        from maxmargin._validation import resolve_gamma
-
-        return [float(v) for v in resolve_gamma("scale", X, weight) * DEFAULT_WIDTHS]
-    if kernel == "linear" and not isinstance(X, list):
+        values, unit = DEFAULT_WIDTHS, resolve_gamma("scale", X, weight)
+    else:
         values = DEFAULT_CS if hasattr(machine, "kernel") else DEFAULT_LINEAR_CS
-        return [float(v) for v in values / _mean_square(X, weight)]
-    return [float(v) for v in DEFAULT_CS]
+        unit = _spread(machine, y) / _mean_square(machine, X, weight)
+    return [float(value) for value in unit * values]
 
 
 def _has_open_width(kernel: Any) -> bool:
@@ -49,33 +48,64 @@ def _has_open_width(kernel: Any) -> bool:
     return bool(kernel == "rbf")
 
 
-def _mean_square(X: Any, weight: FloatArray) -> float:
-    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    mean = float(np.average(np.asarray(squares).ravel(), weights=weight))
+def _spread(machine: Any, y: Array) -> float:
+    """In what C grows: the standard deviation of the targets, where the loss is not a square."""
+    squared = "squared" in str(getattr(machine, "loss", ""))
+    spread = float(np.std(y)) if is_regressor(machine) and not squared else 1.0
+    return spread if spread > 0 and np.isfinite(spread) else 1.0
+
+
+def _mean_square(machine: Any, X: Any, weight: FloatArray) -> float:
+    """The mean of k(x, x)."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    rows = np.arange(n)
+    kernel = machine._resolve_kernel(Training(X, None, weight, rows, n)) if hasattr(machine, "kernel") else Linear()
+    mean = float(np.average(kernel.diag(X), weights=weight))
     return mean if mean > 0 and np.isfinite(mean) else 1.0
 
 
-def make_cells(machine: Any, strength: str, grid: dict[str, list[Any]], folds: int, raises: bool) -> list[Cell]:
+def make_cells(machine: Any, strength: str, grids: list[dict[str, list[Any]]], folds: int, raises: bool) -> list[Cell]:
     """All cells in scikit-learn's order; those with nonsense in them are an error, or closed from the start."""
-    wrong = {name: faults for name in grid if (faults := _faults(machine, name, grid[name]))}
-    if wrong and raises:
-        listed = "; ".join(f"{name}={value!r}: {why}" for name, f in wrong.items() for value, why in f)
-        raise ValueError(
-            f"the grid has values that {type(machine).__name__} cannot take: {listed}. Remove them, or set "
-            "error_score=numpy.nan to go on without their cells."
-        )
+    wrong: dict[str, str] = {}
     lines: dict[str, int] = {}
     cells = []
-    for params in ParameterGrid(grid):
+    for params in (params for grid in grids for params in ParameterGrid(grid)):
         rest = repr(sorted((name, repr(value)) for name, value in params.items() if name != strength))
-        why = next((w for n, f in wrong.items() for v, w in f if params[n] is v), None)
         cell = Cell.fresh(dict(params), lines.setdefault(rest, len(lines)), np.nan, folds)
+        why = _fault(machine, params, wrong)
         if why is None:
             cell.strength = float(params[strength])
         else:
             cell.status = f"invalid: {why}"
         cells.append(cell)
+    if wrong and raises:
+        raise ValueError(
+            f"the grid has values that {type(machine).__name__} cannot take: {'; '.join(wrong.values())}. Remove them, "
+            "or set error_score=numpy.nan to go on without their cells."
+        )
     return cells
+
+
+def _fault(machine: Any, params: dict[str, Any], wrong: dict[str, str]) -> str | None:
+    """What is wrong with a cell; values that are wrong by themselves are added to ``wrong``, each once."""
+    known = machine.get_params()
+    for name in params:
+        if name.split("__")[0] not in known:
+            raise ValueError(f"{type(machine).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}")
+    first = None
+    kernel = {"kernel": params["kernel"]} if "kernel" in params else {}
+    for name, value in params.items():
+        with_kernel = {**kernel, name: value} if name.startswith("kernel__") else {name: value}
+        place = f"{name}={value!r}" + (f" in {kernel['kernel']!r}" if len(with_kernel) > 1 else "")
+        if place not in wrong:
+            try:
+                clone(machine).set_params(**applied(machine, with_kernel))._validate_params()
+                continue
+            except (ValueError, TypeError) as error:
+                why = str(error).split(chr(10))[0].rstrip(".")
+                wrong[place] = f"{place}: {why}"
+        first = first or wrong[place]
+    return first
 
 
 def finer_cells(cells: list[Cell], best: int, names: list[str], strength: str) -> list[Cell]:
@@ -107,20 +137,6 @@ def _neighbours(name: str, value: Any, cells: list[Cell]) -> list[float]:
     left = np.sqrt(values[at - 1] * value) if at > 0 else value**2 / values[1]
     right = np.sqrt(values[at + 1] * value) if at + 1 < len(values) else value**2 / values[-2]
     return [float(left), float(right)]
-
-
-def _faults(machine: Any, name: str, values: list[Any]) -> list[tuple[Any, str]]:
-    """(value, what is wrong with it) of the values that the machine cannot take."""
-    known = machine.get_params()
-    if name.split("__")[0] not in known:
-        raise ValueError(f"{type(machine).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}")
-    found = []
-    for value in values:
-        try:
-            clone(machine).set_params(**applied(machine, {name: value}))._validate_params()
-        except (ValueError, TypeError) as error:
-            found.append((value, str(error).split("\n")[0]))
-    return found
 
 
 def applied(machine: Any, params: dict[str, Any]) -> dict[str, Any]:

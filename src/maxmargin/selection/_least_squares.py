@@ -6,6 +6,7 @@ row i by the model fitted without it is a_i / (A^-1)_ii (Cook 1977). One eigende
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +18,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from maxmargin._types import FloatArray
 from maxmargin.estimators import LinearRegressor
-from maxmargin.selection._scoring import Held, predictor
 from maxmargin.selection._trainer import Data, Line, Trained, Trainer
 
 #: Most rows of a closed form: it takes an eigendecomposition of their Gram matrix.
@@ -62,10 +62,12 @@ def leave_one_out_residuals(
     >>> leave_one_out_residuals(np.outer(x, x), np.array([0.0, 1.0, 3.0]), [1e-9]).round(3)
     array([[ 1. , -0.5,  1. ]])
     """
-    ridges = [float(ridge) for ridge in ridges]
+    ridges = [float(ridge) for ridge in np.atleast_1d(ridges)]
     if not all(0 < ridge < np.inf for ridge in ridges):
         raise ValueError(f"ridges must be positive and finite; got {ridges}")
-    y = np.asarray(y, dtype=np.float64)
+    K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if K.ndim != 2 or y.ndim != 1 or K.shape != (len(y), len(y)):
+        raise ValueError(f"K must be the square Gram matrix of the rows of y; got shapes {K.shape} and {y.shape}")
     root = np.ones(len(y)) if sample_weight is None else np.sqrt(np.asarray(sample_weight, dtype=np.float64))
     values, U = eigh(root[:, None] * K * root)  # K + ridge / weight = D^-1 (D K D + ridge) D^-1
     values, U = np.maximum(values, 0.0), root[:, None] * U
@@ -97,22 +99,24 @@ def has_closed_form(machine: Any, cv: Any, n: int) -> bool:
 class ClosedFormTrainer(Trainer):
     """Leave-one-out of least squares: every fold of a cell from one eigendecomposition."""
 
+    method = "leave-one-out in closed form"
+
     def __init__(self, machine: Any, data: Data):
         self.machine, self.data, self.at_once = machine, data, len(data.folds)
         rows = data.X[data.kept]
         self.K = np.asarray(safe_sparse_dot(rows, rows.T, dense_output=True), dtype=np.float64)
 
     def line(self, params, folds):
-        return _ClosedFormLine(self)
+        return _ClosedFormLine(self, copy.copy(self.machine).set_params(**params))
 
 
 class _ClosedFormLine(Line):
-    def __init__(self, trainer: ClosedFormTrainer):
-        self.trainer, self.lock = trainer, threading.Lock()
+    def __init__(self, trainer: ClosedFormTrainer, machine: Any):
+        self.trainer, self.machine, self.lock = trainer, machine, threading.Lock()
         self.predictions: dict[float, FloatArray] = {}
 
     def train(self, fold, strength, gap):
-        data, machine = self.trainer.data, self.trainer.machine
+        data, machine = self.trainer.data, self.machine
         with self.lock:
             if strength not in self.predictions:
                 y, weight = data.y[data.kept], data.weight[data.kept]
@@ -120,6 +124,5 @@ class _ClosedFormLine(Line):
                 error = leave_one_out_residuals(self.trainer.K, y, [ridge], weight, machine.fit_intercept)[0]
                 self.predictions[strength] = np.full(len(data.y), np.nan)
                 self.predictions[strength][data.kept] = y - error
-        held = data.folds[fold].held
-        model = predictor(machine, None, self.predictions[strength][held][:, None])
-        return Trained(Held(model, np.arange(len(held)), data.y[held], data.weights(held)), float("nan"), 0.0)
+        scores = self.predictions[strength][data.folds[fold].held][:, None]
+        return Trained(data.held_out(fold, machine, None, scores), float("nan"), 0.0)

@@ -20,7 +20,6 @@ from maxmargin.estimators._machine import Training, seed_of
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import relative
-from maxmargin.selection._scoring import Held, predictor
 from maxmargin.selection._trainer import Data, Line, Trained, Trainer
 from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_solver
 
@@ -51,6 +50,8 @@ class _FoldRows:
 class LinearTrainer(Trainer):
     """Lines of a linear machine."""
 
+    method = "rows laid out once per fold"
+
     def __init__(self, machine: Any, strength: str, data: Data):
         self.machine, self.strength, self.data = machine, strength, data
         self.at_once = len(data.folds)
@@ -75,7 +76,7 @@ class LinearTrainer(Trainer):
         train = np.sort(train)
         described = machine._described(Training(data.X, data.y, data.weight[train], train, len(data.y)))
         known = self._rows.get(fold)
-        if known is None or len(known.data.kept) != len(described.kept):
+        if known is None or len(known.data.kept) != len(described.kept) or (known.scaling is None) == machine.scale:
             rows = described.rows
             scaling = fitted_scaling(rows, described.weight) if machine.scale else None
             design = backend_for("cpu").design(scaled(rows, scaling), 1)
@@ -89,7 +90,7 @@ class _LinearLine(Line):
         self.trainer, self.machine, self.number, self.rows = trainer, machine, number, rows
 
     def train(self, fold, strength, gap):
-        began, own, data = time.perf_counter(), self.rows[fold], self.trainer.data
+        began, own = time.perf_counter(), self.rows[fold]
         machine = copy.copy(self.machine).set_params(**{self.trainer.strength: strength})
         problems, where = machine._problems(own.data, machine._cost(own.data))
         known = self.trainer.points.pop((self.number, strength, fold), own.points)
@@ -106,9 +107,7 @@ class _LinearLine(Line):
         W = np.array([point.w for point in points])
         scores: FloatArray = np.asarray(safe_sparse_dot(own.held, W.T)) + [point.intercept for point in points]
         seconds = time.perf_counter() - began
-        held = data.folds[fold].held
-        model = predictor(machine, own.data.extra, scores)
-        return Trained(Held(model, np.arange(len(held)), data.y[held], data.weights(held)), proven, seconds)
+        return Trained(self.trainer.data.held_out(fold, machine, own.data.extra, scores), proven, seconds)
 
     def _solved(self, machine, design: Design, problems, where, known, goal: float) -> list[LinearSolution]:
         """All tasks, from the points ``known`` if there are any."""

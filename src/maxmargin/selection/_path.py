@@ -12,6 +12,7 @@ from sklearn.base import clone, is_classifier
 from maxmargin._types import FloatArray
 from maxmargin.estimators import SVC, LinearSVC
 from maxmargin.estimators._base import KernelMachine, _dense
+from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.selection._exact_path import exact_path
 from maxmargin.selection._grid import default_values
 
@@ -48,6 +49,11 @@ class Path:
     alphas: FloatArray | None
     exact: bool
     models: list[Any]
+
+    def __repr__(self) -> str:
+        kind = "exact, " if self.exact else ""
+        ends = f"C {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}"
+        return f"Path({len(self.Cs)} solutions, {ends}, {kind}largest gap {np.max(self.gaps):.1e})"
 
 
 def regularization_path(
@@ -95,7 +101,7 @@ def regularization_path(
     if strength is None:
         raise ValueError(f"{type(estimator).__name__} has no strength C or lam, so there is no path along it")
     data = clone(estimator)._validate(X, y, sample_weight)
-    values = default_values(estimator, strength, data.rows, data.weight) if Cs is None else [float(C) for C in Cs]
+    values = _picked(estimator, strength, data) if Cs is None else [float(C) for C in Cs]
     wrong = [C for C in values if not (np.isfinite(C) and C > 0)]
     if wrong or not values:
         raise ValueError(f"Cs must be positive, finite numbers, at least one; got {wrong or values}")
@@ -113,6 +119,14 @@ def regularization_path(
     n = float(data.weight.sum())
     costs = np.array(order if strength == "C" else [1.0 / (n * lam) for lam in order])
     return _gathered(costs, models, len(data.y))
+
+
+def _picked(estimator: Any, strength: str, data: Any) -> list[float]:
+    """Values of the strength that suit the rows as the machine sees them."""
+    rows = (
+        scaled(data.rows, fitted_scaling(data.rows, data.weight)) if getattr(estimator, "scale", False) else data.rows
+    )
+    return default_values(estimator, strength, rows, data.y[data.kept], data.weight)
 
 
 def _copied(model: Any) -> Any:

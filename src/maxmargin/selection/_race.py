@@ -3,7 +3,7 @@
 After the first folds a cell is compared with the best one part by part of the held-out rows (row by row where the
 score is a mean over rows). With d the mean of the differences and s its standard error, a cell with d > LOSES s is
 dropped. Along a line of growing strength, where cells get ever more expensive, the rest is dropped once two in a row
-have lost by more than chance and did not get better.
+have lost by more than chance, and the line was better before.
 Papers: Maron and Moore 1994 (Hoeffding races); Krueger, Panknin and Braun 2015 (fast cross-validation).
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from maxmargin.selection._cells import Cell
 
-#: Standard errors by which a cell must lose to be dropped; and to count as one of two that end a line.
-LOSES, LOSES_LINE = 2.0, 2.0
+#: Standard errors by which a cell must lose.
+LOSES = 2.0
 #: Fewest parts that a comparison may rest on.
 FEWEST_PARTS = 8
 
@@ -36,17 +36,18 @@ def loss(cell: Cell, best: Cell) -> float:
 
 
 def leader(cells: Sequence[Cell]) -> Cell | None:
-    """The best of the cells so far."""
-    known = [cell for cell in cells if cell.open and not np.isnan(cell.mean)]
-    return max(known, key=lambda cell: cell.mean, default=None)
+    """The best so far of the cells that have seen most folds."""
+    open_cells = [cell for cell in cells if cell.open and cell.known > 0]
+    most = max((cell.known for cell in open_cells), default=0)
+    return max((cell for cell in open_cells if cell.known == most), key=lambda cell: cell.mean, default=None)
 
 
 def line_is_lost(line: Sequence[Cell], best: Cell | None) -> bool:
-    """Whether the last two of the finished cells of a line lost and got no better."""
-    if best is None or len(line) < 2:
+    """Whether the last two of the finished cells of a line lost, and the line was better before."""
+    if best is None or len(line) < 2 or best in line[-2:]:
         return False
-    last = line[-2:]
-    return last[1].mean <= last[0].mean and all(loss(cell, best) > LOSES_LINE for cell in last)
+    peak = max(cell.mean for cell in line)
+    return line[-1].mean < peak and all(loss(cell, best) > LOSES for cell in line[-2:])
 
 
 def drop_losers(cells: Sequence[Cell], folds: int) -> None:

@@ -14,11 +14,11 @@ from maxmargin.selection._cells import Cell
 
 def cv_results(cells: Sequence[Cell]) -> dict[str, Any]:
     """Arrays with an entry per cell, by name; scores of cells that were not finished are nan."""
-    seconds = [_known(cell.seconds) for cell in cells]
-    results: dict[str, Any] = {
-        "mean_fit_time": np.array([float(own.mean()) if len(own) else 0.0 for own in seconds]),
-        "std_fit_time": np.array([float(own.std()) if len(own) else 0.0 for own in seconds]),
-    }
+    results: dict[str, Any] = {}
+    for what, name in (("fit", "seconds"), ("score", "score_seconds")):
+        spent = [getattr(cell, name)[: max(1, cell.known)] for cell in cells]
+        results[f"mean_{what}_time"] = np.array([own.mean() for own in spent])
+        results[f"std_{what}_time"] = np.array([own.std() for own in spent])
     for name in sorted({name for cell in cells for name in cell.params}):
         values = np.ma.masked_all(len(cells), dtype=object)
         for number, cell in enumerate(cells):
@@ -46,19 +46,19 @@ def _known(values: FloatArray) -> FloatArray:
     return values[~np.isnan(values)]
 
 
-def best_cell(cells: Sequence[Cell], one_standard_error: bool) -> int:
+def best_cell(cells: Sequence[Cell], one_standard_error: bool, simplest: int) -> int:
     """The winner: the best mean score, the first of equal ones.
 
-    Of cells that no fold is missing, if there is one. With the one-standard-error rule: of those whose mean is within
-    one standard error of the best, the least strength, then the best score.
+    Of cells that no fold is missing, if there is one; else of those that have seen most. With the one-standard-error
+    rule: of those whose mean is within one standard error of the best, the least strength (``simplest=1``) or the
+    largest (-1), then the best score.
     """
-    known = [k for k, cell in enumerate(cells) if cell.done]
-    if not known:
-        known = [k for k, cell in enumerate(cells) if cell.open and not np.isnan(cell.mean)]
+    most = max(cell.known for cell in cells if cell.open)
+    known = [k for k, cell in enumerate(cells) if cell.open and cell.known == most]
     winner = max(known, key=lambda k: cells[k].mean)
     if not one_standard_error:
         return winner
     scores = _known(cells[winner].scores)
     error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0
     close = [k for k in known if cells[k].mean >= cells[winner].mean - error]
-    return min(close, key=lambda k: (cells[k].strength, -cells[k].mean))
+    return min(close, key=lambda k: (simplest * cells[k].strength, -cells[k].mean))

@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.backends import run_queue
 from maxmargin.selection._cells import DONE, Cell
 from maxmargin.selection._progress import ProgressBar
-from maxmargin.selection._race import drop_losers, leader, line_is_lost
+from maxmargin.selection._race import LOSES, drop_losers, leader, line_is_lost
 from maxmargin.selection._scoring import Scorer
 from maxmargin.selection._trainer import Line, Trainer
 
@@ -25,6 +25,7 @@ from maxmargin.selection._trainer import Line, Trainer
 FIRST_FOLDS, LOOSE = 2, 1e-2
 #: Cells up to which a race does not pay, and how many of the best must be tight in the end.
 FEW_CELLS, FINALISTS = 4, 3
+SAID = f"more than {LOSES:g} standard errors"
 
 
 @dataclass
@@ -82,14 +83,23 @@ class Search:
         numbers, done = _from_the_middle(sorted({cell.line for cell in cells})), 0
         for number in numbers:
             line = sorted((cell for cell in cells if cell.line == number), key=lambda cell: cell.strength)
-            for first in range(0, len(folds), self.trainer.at_once):
-                if not self._line(line, folds[first : first + self.trainer.at_once], gap, ends_lines):
+            at_once = self.trainer.at_once
+            for first in range(0, len(folds), at_once):
+                last = first + at_once >= len(folds)
+                if not self._line(line, folds[first : first + at_once], gap, ends_lines and last):
+                    self._mark(line, tight=False)
                     return
-            for cell in line:
-                complete = cell.open and not np.isnan(cell.scores).any()
-                cell.status, cell.tight = DONE if complete else cell.status, complete and gap is None
+            self._mark(line, tight=gap is None)
             done += len(line)
             self.bar.show(what, done, len(cells), self.cells, final=done == len(cells))
+
+    def _mark(self, line: list[Cell], tight: bool) -> None:
+        """Say how far every cell of a line has come."""
+        for cell in line:
+            if cell.open and cell.known == self.folds:
+                cell.status, cell.tight = DONE, tight
+            elif cell.open and cell.known:
+                cell.status = f"{cell.known} of {self.folds} folds"
 
     def _line(self, line: list[Cell], folds: list[int], gap: float | None, ends_lines: bool) -> bool:
         """Train a line in some folds; False if the search must stop."""
@@ -111,17 +121,19 @@ class Search:
             if ends_lines and line_is_lost(finished, leader(self.cells)):
                 for other in line:
                     if other.strength > cell.strength and other.open:
-                        other.status = f"dropped: at this and smaller strengths the line of {cell} fell behind"
+                        other.status = f"dropped: not finished, as {cell} and the cell before it lost by {SAID}"
                 break
         return True
 
     def _train(self, solver: Line, cell: Cell, fold: int, gap: float | None) -> None:
         trained = solver.train(fold, cell.strength, gap)
-        score, parts = self.scorer(trained.held)
+        began = time.perf_counter()
+        score, parts = self.scorer(trained.held, wants_parts=gap is not None and fold < FIRST_FOLDS)
         if not np.isfinite(score):
             raise ValueError(f"the score of fold {fold} is {score} at {cell}")
-        cell.scores[fold], cell.gaps[fold], cell.seconds[fold] = score, trained.gap, trained.seconds
-        cell.parts[fold] = parts
+        cell.scores[fold], cell.gaps[fold], cell.parts[fold] = score, trained.gap, parts
+        cell.seconds[fold] += trained.seconds
+        cell.score_seconds[fold] += time.perf_counter() - began
 
 
 def _from_the_middle(numbers: list[int]) -> list[int]:

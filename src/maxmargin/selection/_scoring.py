@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing
 
 from maxmargin._types import Array, FloatArray, IntArray
 
@@ -16,22 +18,39 @@ PARTS = 10
 
 
 class Held(NamedTuple):
-    """What predicts the held-out rows of a fold, and the rows as it wants them."""
+    """The held-out rows of a fold and what predicts them.
 
-    model: Any
-    rows: Any
+    ``rows()`` are the rows themselves; ``model(part)`` predicts some of them (None: all).
+    """
+
+    model: Callable[[IntArray | None], Any]
+    rows: Callable[[], Any]
     y: Array
     weight: FloatArray | None
+    needs_rows: bool = False  # whether predict looks at the rows
+
+
+def known_scores(machine: Any, labels: Any, scores: FloatArray) -> Callable[[IntArray | None], Any]:
+    """For :class:`Held`: the machine as if it were fitted, with the scores (rows, tasks) of its tasks known."""
+
+    def model(part: IntArray | None) -> Any:
+        return predictor(machine, labels, scores if part is None else scores[part])
+
+    return model
 
 
 def predictor(machine: Any, labels: Any, scores: FloatArray) -> Any:
-    """The machine as if it were fitted, for rows that are given as numbers: ``scores`` (rows, tasks) are known."""
+    """The machine as if it were fitted, for the rows whose scores (rows, tasks) are given."""
     model = copy.copy(machine)
     if is_regressor(model):
-        model.predict = lambda rows: scores[rows, 0]
+
+        def predict(X: Any) -> FloatArray:  # scikit-learn's scorers want to know its name
+            return scores[:, 0]
+
+        model.predict = predict
     else:
         model._publish_scheme(labels, labels.scheme)
-        model._task_scores = lambda rows: scores[rows]
+        model._task_scores = lambda X: scores
     return model
 
 
@@ -42,33 +61,44 @@ class Scorer:
     """
 
     def __init__(self, machine: Any, scoring: Any):
+        if isinstance(scoring, (list, tuple, set, dict)):
+            raise ValueError(f"scoring must be one scorer, its name, or None; got {scoring!r}")
         self.plain = scoring is None or (isinstance(scoring, str) and scoring in ("accuracy", "r2"))
         self.plain &= scoring != ("accuracy" if is_regressor(machine) else "r2")
         self.regression = is_regressor(machine)
-        self.function = None if self.plain else check_scoring(machine, scoring)
+        self.function = check_scoring(machine, scoring)
 
-    def __call__(self, held: Held) -> tuple[float, FloatArray]:
-        """(score, scores of its parts); no parts where they have no score of their own."""
+    def __call__(self, held: Held, wants_parts: bool) -> tuple[float, FloatArray]:
+        """(score, scores of its parts if they are wanted); no parts where they have no score of their own."""
         if not self.plain:
-            return self._ask(held, None), self._parts(held)
-        predicted = held.model.predict(held.rows)
+            return self._ask(held, None), self._parts(held) if wants_parts else np.empty(0)
+        predicted, weight = held.model(None).predict(held.rows() if held.needs_rows else None), held.weight
+        share = np.ones(len(held.y)) if weight is None else weight / weight.mean()
         if not self.regression:
             right = (predicted == held.y).astype(np.float64)
-            return float(np.average(right, weights=held.weight)), right
+            return float(np.average(right, weights=weight)), share * right
+        if len(held.y) < 2:
+            raise ValueError("R^2 of a fold with one row means nothing; give scoring='neg_mean_squared_error'")
         square = np.square(held.y - predicted)
-        spread = np.square(held.y - np.average(held.y, weights=held.weight))
-        variance = float(np.average(spread, weights=held.weight))
-        error = float(np.average(square, weights=held.weight))
+        spread = np.square(held.y - np.average(held.y, weights=weight))
+        variance, error = float(np.average(spread, weights=weight)), float(np.average(square, weights=weight))
         if variance == 0:
-            return float(error == 0), -square
-        return 1.0 - error / variance, -square / variance
+            return float(error == 0), -share * square
+        return 1.0 - error / variance, -share * square / variance
 
     def _ask(self, held: Held, part: IntArray | None) -> float:
-        rows, y, weight = held.rows, held.y, held.weight
+        rows, y, weight = held.rows(), held.y, held.weight
         if part is not None:
-            rows, y, weight = rows[part], y[part], None if weight is None else weight[part]
-        given = {} if weight is None else {"sample_weight": weight}
-        return float(self.function(held.model, rows, y, **given))  # type: ignore[misc]  # not plain: there is one
+            rows, y, weight = _safe_indexing(rows, part), y[part], None if weight is None else weight[part]
+        if weight is None:
+            return float(self.function(held.model(part), rows, y))
+        try:
+            return float(self.function(held.model(part), rows, y, sample_weight=weight))
+        except TypeError as error:
+            raise TypeError(
+                f"with sample_weight the scorer is asked for a weighted score, and failed: {error}; give a scorer that "
+                "takes sample_weight"
+            ) from error
 
     def _parts(self, held: Held) -> FloatArray:
         order = np.argsort(held.y, kind="stable")  # every part gets its share of each class, or of each range

@@ -6,6 +6,7 @@ import inspect
 import math
 import time
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -72,7 +73,11 @@ def searches(machine: type, strength: str, **lists: str) -> Any:
         signature = inspect.Signature([first, *(p.replace(annotation=p.empty) for p in ordered), *parameters])
 
         def __init__(self, *values, **given):
-            bound = signature.bind(self, *values, **given)
+            try:
+                bound = signature.bind(self, *values, **given)
+            except TypeError as error:
+                listed = ", ".join(f"{name}=[...] for {parameter}" for name, parameter in lists.items())
+                raise TypeError(f"{cls.__name__}: {error}; values to try are lists: {listed}") from None
             bound.apply_defaults()
             for name in defaults:
                 setattr(self, name, bound.arguments[name])
@@ -89,8 +94,6 @@ def _refitted(name: str) -> Any:
     """For available_if: whether the machine has the method, and the winner was fitted."""
 
     def check(self: Any) -> bool:
-        if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
-            raise AttributeError(f"{name} needs the fitted winner, but refit=False; set refit=True")
         getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._new_machine(), name)
         return True
 
@@ -106,7 +109,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
     _passed: ClassVar[tuple[str, ...]]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "param_grid": [dict, None],
+        "param_grid": [dict, list, None],
         "scale": ["boolean"],
         "refit": ["boolean"],
         "one_standard_error": ["boolean"],
@@ -148,8 +151,9 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         weight[checked.kept] = checked.weight
         folds = make_folds(machine, self.cv, checked.X, checked.y, groups, checked.kept)
         data = Data(checked.X, checked.y, weight, sample_weight is not None, checked.kept, folds)
-        grid = self._grid(machine, data)
-        cells = make_cells(machine, self._strength, grid, len(folds), self.error_score == "raise")
+        raises = self.error_score == "raise"
+        grids = [self._grid(machine, data, given) for given in self._given_grids()]
+        cells = make_cells(machine, self._strength, grids, len(folds), raises)
         scorer = Scorer(machine, self.scoring)
         ended = self._search(machine, data, cells, scorer, began)
         self._publish(machine, cells, scorer, ended)
@@ -168,8 +172,13 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         """Whether scaling is the search's to do: some machines do it themselves."""
         return self.scale and "scale" not in inspect.signature(self._machine_class.__init__).parameters
 
-    def _grid(self, machine: Any, data: Data) -> dict[str, list[Any]]:
-        given = dict(self.param_grid or {})
+    def _given_grids(self) -> list[dict[str, Any]]:
+        """``param_grid``, one dict or several."""
+        given = self.param_grid or {}
+        return [given] if isinstance(given, dict) else list(given)
+
+    def _grid(self, machine: Any, data: Data, given: dict[str, Any]) -> dict[str, list[Any]]:
+        given = dict(given)
         for name, parameter in self._lists.items():
             values = getattr(self, name)
             if parameter in given and values is not None:
@@ -180,7 +189,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
                 rows, weight = data.X if len(data.kept) == len(data.y) else data.X[data.kept], data.weight[data.kept]
                 if self.scale:
                     rows = scaled(rows, fitted_scaling(rows, weight))
-                values = default_values(machine, parameter, rows, weight)
+                values = default_values(machine, parameter, rows, data.y[data.kept], weight)
             given[parameter] = values
         for name, values in given.items():
             if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:
@@ -190,40 +199,41 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
 
     def _picks(self, name: str, parameter: str) -> bool:
         """Whether the search picked the values of a list by itself, so that it may go on picking."""
-        return getattr(self, name) is None and parameter not in (self.param_grid or {})
+        return getattr(self, name) is None and not any(parameter in given for given in self._given_grids())
 
     def _trainer(self, machine: Any, data: Data, cells: list[Cell]) -> Trainer:
+        """The fastest that serves every line."""
         strengths = [cell.strength for cell in cells if cell.open]
-        kernels = [applied(machine, cell.params).get("kernel", "") for cell in cells if cell.open]
-        stored = all(
-            can_store(clone(machine).set_params(kernel=k) if k else machine, strengths, len(data.kept))
-            for k in {id(k): k for k in kernels}.values()
-        )
-        if stored and self._strength == "C":
-            return StoredTrainer(machine, data, effective_threads(self.n_jobs), self._scales_here)
-        if self._scales_here:
-            raise ValueError(
-                f"scale=True is there for searches whose kernel matrix fits into cache_size; that of {len(data.kept)} "
-                "rows does not, or the machine has special parameters. Raise cache_size, or use GridSearchCV with a "
-                "Pipeline of StandardScaler and the machine."
-            )
-        if has_closed_form(machine, self.cv, len(data.kept)):
+        lines = {cell.line: self._line_parameters(machine, cell.params) for cell in cells if cell.open}
+        machines = [clone(machine).set_params(**params) for params in lines.values()]
+        threads, n, classes = effective_threads(self.n_jobs), len(data.kept), data.classes(machine)
+        if self._scales_here and any(one._precomputed for one in machines):
+            raise ValueError("scale=True scales features, and a precomputed kernel has none; scale before computing it")
+        if self._strength == "C" and all(can_store(one, strengths, n, classes) for one in machines):
+            return StoredTrainer(machine, data, threads, self._scales_here)
+        if all(has_closed_form(one, self.cv, n) for one in machines):
             return ClosedFormTrainer(machine, data)
-        if can_share_rows(machine, strengths):
+        if all(can_share_rows(one, strengths) for one in machines):
             return LinearTrainer(machine, self._strength, data)
-        return FitTrainer(machine, self._strength, data, effective_threads(self.n_jobs))
+        return FitTrainer(machine, self._strength, data, threads, self._scales_here)
+
+    def _line_parameters(self, machine: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """The machine's parameters of a cell, without the strength."""
+        return applied(machine, {name: value for name, value in params.items() if name != self._strength})
 
     def _search(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer, began: float) -> str | None:
         if not any(cell.open for cell in cells):
             raise ValueError(f"no cell of the grid makes sense: {cells[0].status}")
         bar = ProgressBar(type(self).__name__, bool(self.verbose))
         limit = math.inf if self.time_limit is None else began + self.time_limit
+        trainer = self._trainer(machine, data, cells)
+        self.method_ = trainer.method
         with InterruptFlag() as interrupted, single_threaded_blas():
             search = Search(
                 cells,
-                self._trainer(machine, data, cells),
+                trainer,
                 scorer,
-                lambda params: applied(machine, {k: v for k, v in params.items() if k != self._strength}),
+                partial(self._line_parameters, machine),
                 len(data.folds),
                 effective_threads(self.n_jobs),
                 self.drop,
@@ -236,9 +246,11 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             picked = [parameter for name, parameter in self._lists.items() if self._picks(name, parameter)]
             for turn in range(REFINEMENTS if picked else 0):
                 if ended is None:
-                    more = finer_cells(cells, best_cell(cells, one_standard_error=False), picked, self._strength)
+                    more = finer_cells(cells, self._winning(cells, plain=True), picked, self._strength)
                     cells.extend(more)
                     ended = search.add(f"finer grid {turn + 1}", more)
+            while ended is None and not (chosen := cells[self._winning(cells)]).tight:
+                ended = search.add("winner", [chosen])
         bar.close()
         if not any(cell.open and not np.isnan(cell.mean) for cell in cells):
             if ended == "interrupted":
@@ -247,11 +259,16 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"no cell of the grid was finished: {why}")
         return ended
 
+    def _winning(self, cells: list[Cell], plain: bool = False) -> int:
+        """The number of the best cell; ``plain`` is without the one-standard-error rule."""
+        simplest = 1 if self._strength == "C" else -1  # much lambda, or nu, is little C
+        return best_cell(cells, self.one_standard_error and not plain, simplest)
+
     def _publish(self, machine: Any, cells: list[Cell], scorer: Scorer, ended: str | None) -> None:
-        for name in [name for name in vars(self) if name.endswith("_")]:
+        for name in [name for name in vars(self) if name.endswith("_") and name != "method_"]:
             delattr(self, name)
         self.cv_results_ = cv_results(cells)
-        self.best_index_ = best_cell(cells, self.one_standard_error)
+        self.best_index_ = self._winning(cells)
         self.best_params_ = dict(cells[self.best_index_].params)
         self.best_score_ = cells[self.best_index_].mean
         self.n_splits_, self.scorer_ = len(cells[0].scores), scorer.function
@@ -286,11 +303,20 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
 
     # -- the fitted winner ------------------------------------------------------------------------------------
 
+    def _fitted(self) -> Any:
+        """The fitted winner, in its Pipeline if it has one."""
+        if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
+            raise AttributeError(
+                f"this {type(self).__name__} has chosen {self.best_params_} and fitted no model with them, because "
+                "refit=False; set refit=True"
+            )
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
     @property
     def _winner(self) -> Any:
         """The fitted machine itself."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_["machine"] if isinstance(self.best_estimator_, Pipeline) else self.best_estimator_
+        return self._fitted()["machine"] if isinstance(self._fitted(), Pipeline) else self._fitted()
 
     @property
     def classes_(self):
@@ -304,35 +330,28 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X):
         """Prediction of the fitted winner for every row."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict(X)
+        return self._fitted().predict(X)
 
     @available_if(_refitted("decision_function"))
     def decision_function(self, X):
         """Scores of the fitted winner."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.decision_function(X)
+        return self._fitted().decision_function(X)
 
     @available_if(_refitted("predict_proba"))
     def predict_proba(self, X):
         """Probabilities of the fitted winner; needs a calibration."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict_proba(X)
+        return self._fitted().predict_proba(X)
 
     @available_if(_refitted("predict_set"))
     def predict_set(self, X, coverage=0.9):
         """Prediction sets of the fitted winner; needs a calibration."""
-        check_is_fitted(self, "best_estimator_")
-        rows = self.best_estimator_["scale"].transform(X) if isinstance(self.best_estimator_, Pipeline) else X
+        rows = self._fitted()["scale"].transform(X) if isinstance(self._fitted(), Pipeline) else X
         return self._winner.predict_set(rows, coverage)
 
     def score(self, X, y, sample_weight=None):
         """Score of the fitted winner, by ``scoring``."""
-        check_is_fitted(self, "best_estimator_")
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if self.scorer_ is None:
-            return self.best_estimator_.score(X, y, **given)
-        return self.scorer_(self.best_estimator_, X, y, **given)
+        return self.scorer_(self._fitted(), X, y, **given)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -19,7 +19,6 @@ from maxmargin.estimators._machine import Training
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import DualQP
-from maxmargin.selection._scoring import Held, predictor
 from maxmargin.selection._trainer import Data, Line, Trained, Trainer
 from maxmargin.solvers import StoredTasks
 
@@ -29,7 +28,7 @@ OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "C")
 TIGHT = 1e-4
 
 
-def can_store(machine: Any, strengths: list[float], n: int) -> bool:
+def can_store(machine: Any, strengths: list[float], n: int, classes: int) -> bool:
     """Whether the machine's problems differ by their cost alone, and the matrix of n rows may be stored."""
     known = isinstance(machine, (SVC, SVR)) and type(machine)._problems in (SVC._problems, SVR._problems)
     if not (known and machine.fit_intercept and np.isfinite(strengths).all()):
@@ -37,12 +36,12 @@ def can_store(machine: Any, strengths: list[float], n: int) -> bool:
     plain = machine.solver in ("auto", "decomposition") and machine.gap_tol is None and machine.max_iter < 0
     if is_classifier(machine):
         plain &= machine._wanted_calibration is None and machine._multiclass not in SINGLE
-    return plain and WholeMatrix.fits(n, cache_bytes(machine.cache_size) - _copies(machine, n))
+    return plain and WholeMatrix.fits(n, cache_bytes(machine.cache_size) - _copies(machine, n, classes))
 
 
-def _copies(machine: Any, n: int) -> int:
+def _copies(machine: Any, n: int, classes: int) -> int:
     """Bytes of kernel values that are copied: for pairs of classes, the lines of held-out rows."""
-    return 4 * n**2 if is_classifier(machine) and machine._multiclass == "ovo" else 0
+    return 4 * n**2 if classes > 2 and machine._multiclass == "ovo" else 0
 
 
 @dataclass
@@ -59,10 +58,12 @@ class _FoldTasks:
 class StoredTrainer(Trainer):
     """Folds as masks over one matrix; with ``scale`` every fold has a matrix of its own, of rows scaled by its own."""
 
+    method = "one stored matrix per kernel"
+
     def __init__(self, machine: Any, data: Data, threads: int, scale: bool):
         self.machine, self.data, self.threads, self.scale = machine, data, threads, scale
         self.backend = backend_for(machine.device)
-        self.memory = cache_bytes(machine.cache_size) - _copies(machine, len(data.kept))
+        self.memory = cache_bytes(machine.cache_size) - _copies(machine, len(data.kept), data.classes(machine))
         self.order = data.kept
         if is_classifier(machine):  # rows of a class next to each other are quicker to copy
             self.order = data.kept[np.argsort(data.y[data.kept], kind="stable")]
@@ -118,18 +119,20 @@ class StoredTrainer(Trainer):
         """Tasks spread over all rows, or over those of their two classes: rows held out have a place and a score."""
         n, train = len(self.order), self.place[data.kept]
         if all(len(rows) == len(train) for rows, _ in problems):
-            qps = [_spread(qp, rows, n) for rows, qp in problems]
-            return _FoldTasks(data.extra, qps, [np.arange(n)] * len(qps), held, None)
+            spread = [_spread(qp, rows, n) for rows, qp in problems]
+            return _FoldTasks(data.extra, spread, [np.arange(n)] * len(spread), held, None)
         own = self._ranges(data.extra.classes)
         homes = [np.concatenate([np.arange(*own[k]) for k in sorted(pair)]) for pair in _pairs(data)]
         places = [_places(rows, home) for (rows, _), home in zip(problems, homes, strict=True)]
-        qps = [_spread(qp, at, len(home)) for (_, qp), at, home in zip(problems, places, homes, strict=True)]
+        spread = [
+            _spread(problem, at, len(home)) for (_, problem), at, home in zip(problems, places, homes, strict=True)
+        ]
         begins = np.cumsum([0, *map(len, homes)])
         numbers = [1.0 + begin + at for begin, at in zip(begins, places, strict=False)]
         table = data.extra.scheme.pack(numbers, data.extra.label)
         source = np.zeros((len(table), n), dtype=np.intp)
         source[:, train] = table.astype(np.intp)
-        return _FoldTasks(data.extra, qps, homes, held, source)
+        return _FoldTasks(data.extra, spread, homes, held, source)
 
     def _ranges(self, classes: Array) -> list[tuple[int, int]]:
         """Where the rows of each class begin and end."""
@@ -153,18 +156,12 @@ class _StoredLine(Line):
         )
         scores = self._scores(fold, K, own, tasks) + answer.intercept
         seconds = time.perf_counter() - began
-        rows, data = np.arange(len(own.held)), self.trainer.data
-        held = data.folds[fold].held
-        return Trained(
-            Held(predictor(self.machine, own.labels, scores), rows, data.y[held], data.weights(held)),
-            answer.relative_gap,
-            seconds,
-        )
+        return Trained(self.trainer.data.held_out(fold, self.machine, own.labels, scores), answer.relative_gap, seconds)
 
     def _scores(self, fold: int, K: Array, own: _FoldTasks, tasks: StoredTasks) -> FloatArray:
         """(held, tasks) scores without intercepts."""
         if own.source is None:
-            return tasks.f.reshape(len(own.qps), -1)[:, own.held].T
+            return tasks.f.reshape(len(tasks), -1)[:, own.held].T
         if fold not in self.held_lines:
             self.held_lines[fold] = K[own.held]
         lines = self.held_lines[fold]
@@ -175,7 +172,7 @@ class _StoredLine(Line):
 
 
 def _spread(qp: DualQP, rows: IntArray, n: int) -> DualQP:
-    """The same programme on all n rows, of which the others may not move."""
+    """The same programme on n rows, of which the others may not move."""
     linear, lower, upper = np.zeros((3, n))
     linear[rows], lower[rows], upper[rows] = qp.linear, qp.lower, qp.upper
     return DualQP(linear, lower, upper, epsilon=qp.epsilon)

@@ -6,16 +6,19 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from sklearn.base import clone
+import numpy as np
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import cache_bytes
+from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.selection._folds import Fold
-from maxmargin.selection._scoring import Held
+from maxmargin.selection._scoring import Held, known_scores
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,16 @@ class Data:
     weighted: bool  # whether the user gave weights
     kept: IntArray
     folds: list[Fold]
+
+    def classes(self, machine: Any) -> int:
+        """Number of classes; 0 for real targets."""
+        return len(np.unique(self.y[self.kept])) if is_classifier(machine) else 0
+
+    def held_out(self, fold: int, machine: Any, labels: Any, scores: FloatArray) -> Held:
+        """The held-out rows of a fold, whose scores (rows, tasks) are known."""
+        held = self.folds[fold].held
+        model = known_scores(machine, labels, scores)
+        return Held(model, lambda: _safe_indexing(self.X, held), self.y[held], self.weights(held))
 
     def weights(self, rows: IntArray) -> FloatArray | None:
         """Weights of some rows, None where all are equal."""
@@ -54,9 +67,10 @@ class Line(ABC):
 
 
 class Trainer(ABC):
-    """Makes lines; ``at_once`` is the number of folds that a line may have."""
+    """Makes lines; ``at_once`` is the number of folds that a line may have, ``method`` says what is shared."""
 
     at_once: int
+    method: ClassVar[str]
 
     @abstractmethod
     def line(self, params: dict[str, Any], folds: list[int]) -> Line:
@@ -66,9 +80,11 @@ class Trainer(ABC):
 class FitTrainer(Trainer):
     """Every cell is a fit of the machine, started at the cell before it if the machine can."""
 
-    def __init__(self, machine: Any, strength: str, data: Data, threads: int):
+    method = "one fit per cell"
+
+    def __init__(self, machine: Any, strength: str, data: Data, threads: int, scale: bool):
         self.machine, self.strength, self.data, self.threads = machine, strength, data, threads
-        self.at_once = len(data.folds)
+        self.at_once, self.scale = len(data.folds), scale
 
     def line(self, params, folds):
         own = self.machine.get_params()
@@ -92,16 +108,19 @@ class _FitLine(Line):
         data, model, rows = self.trainer.data, self.models[fold], self.trainer.data.folds[fold]
         goal = {} if gap is None else loose(self.trainer.machine, gap)
         model.set_params(**{self.trainer.strength: strength}, **goal)
-        X, y = _safe_split(model, data.X, data.y, rows.train)
         began = time.perf_counter()
+        all_rows = data.X
+        if self.trainer.scale:
+            all_rows = scaled(data.X, fitted_scaling(data.X[rows.train], data.weight[rows.train]))
+        X, y = _safe_split(model, all_rows, data.y, rows.train)
         given = {"sample_weight": data.weight[rows.train]} if data.weighted else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of the cell says it
             model.fit(X, y, **given)
-        X_held, y_held = _safe_split(model, data.X, data.y, rows.held, rows.train)
+        X_held, y_held = _safe_split(model, all_rows, data.y, rows.held, rows.train)
         certificate = getattr(model, "certificate_", None)
         proven = float("nan") if certificate is None else float(certificate.relative_gap)
-        held = Held(model, X_held, y_held, data.weights(rows.held))
+        held = Held(lambda part: model, lambda: X_held, y_held, data.weights(rows.held), needs_rows=True)
         return Trained(held, proven, time.perf_counter() - began)
 
 
