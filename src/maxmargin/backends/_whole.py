@@ -17,6 +17,8 @@ from maxmargin.kernels import Kernel, Program
 PANEL = 256
 #: Up to this many features products are computed about as fast as they are fetched.
 CHEAP_FEATURES = 48
+#: Rows looked at to find one in the middle, and how many times smaller the values must get for it to pay.
+PROBED, GAINED = 32, 4.0
 
 
 @dataclass
@@ -44,17 +46,24 @@ class WholeMatrix:
     def n(self) -> int:
         return self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
 
-    def values(self, kernel: Kernel) -> tuple[Array, FloatArray]:
-        """(the matrix in float32, its diagonal in float64); valid until the next call."""
+    def values(self, kernel: Kernel, balanced: bool = False) -> tuple[Array, FloatArray]:
+        """(the matrix in float32, its diagonal in float64); valid until the next call.
+
+        ``balanced``: the coefficients that meet the matrix sum up to 0, so that k(x, z) may be replaced by
+        k(x, z) - k(x, o) - k(o, z) + k(o, o), o one of the rows: products of values far from the origin, or nearly
+        equal values, would lose their digits in float32.
+        """
         program = kernel.lower()
         rows = prepare(program, self.X, np.float64)
         if self._values is None:
             self._values = np.empty((self.n, self.n), dtype=np.float32)
         out, diagonal = self._values, kernel.diag(self.X)
+        shift = self._shift(program, rows, diagonal) if balanced else np.zeros(self.n)
+        diagonal = diagonal - 2 * shift
         keeps = self._keeps(program, rows)
         if self._family != _family(program):
             self._kept, self._family = {}, _family(program)
-        panels = [partial(self._panel, program, rows, first, out, keeps) for first in range(0, self.n, PANEL)]
+        panels = [partial(self._panel, program, rows, first, out, keeps, shift) for first in range(0, self.n, PANEL)]
         run_queue(panels, self.threads)
         out.flat[:: self.n + 1] = diagonal
         return out, diagonal
@@ -65,7 +74,17 @@ class WholeMatrix:
         expensive = rows.features > CHEAP_FEATURES or any(base.kind != "dot" for base in program.bases)
         return simple and expensive and 4 * self.n**2 * (1 + len(program.bases)) <= self.cache_bytes
 
-    def _panel(self, program: Program, rows: Rows, first: int, out: Array, keeps: bool) -> None:
+    def _shift(self, program: Program, rows: Rows, diagonal: FloatArray) -> FloatArray:
+        """s with k(x_i, o) + k(x_j, o) - k(o, o) = s_i + s_j; 0 where nothing would be gained."""
+        probe = np.arange(0, self.n, max(1, self.n // PROBED))
+        among = self.backend.tile(program, rows.take(probe), rows.take(probe))
+        squares = diagonal[probe] + diagonal[probe][:, None] - 2 * among
+        centre = probe[[int(np.argmin(squares.sum(axis=0)))]]
+        if not np.abs(diagonal[probe]).max() > GAINED * squares.sum(axis=0).min() / len(probe):
+            return np.zeros(self.n)
+        return self.backend.tile(program, rows.take(centre), rows)[0] - diagonal[centre] / 2
+
+    def _panel(self, program: Program, rows: Rows, first: int, out: Array, keeps: bool, shift: FloatArray) -> None:
         last = min(first + PANEL, self.n)
         left, right = rows.slice(first, last), rows.slice(first, self.n)
         tile = np.empty((last - first, self.n - first))
@@ -80,6 +99,8 @@ class WholeMatrix:
             self.backend.run_program(program.code, bases, left.scalars, right.scalars, tile, lines, 0)
         else:
             self.backend.tile(program, left, right, out=tile)
+        if shift.any():
+            tile -= shift[first:last, None] + shift[first:]
         out[first:last, first:] = tile
         out[last:, first:last] = tile[:, last - first :].T
 

@@ -12,7 +12,7 @@ from maxmargin._types import FloatArray
 DONE, WAITING = "done", "not reached"
 
 
-@dataclass
+@dataclass(eq=False)
 class Cell:
     """One combination of parameters; ``line`` numbers the combination without its strength."""
 

@@ -6,25 +6,32 @@ Between two breakpoints the free rows F stay on the margin, the bound rows B hav
 
 is linear in C. A breakpoint is where a free row reaches a bound, or another row reaches the margin. Without free rows
 b may be anything in an interval, which shrinks until two rows meet.
-Start: the solution at the smallest C, solved to rounding. At every breakpoint the gap tells whether rounding (or rows
-that reach the margin together) led the path astray; then the solver finds the way back.
+Start: the solution at the smallest C, solved to rounding. Of every piece the gap tells whether rounding, or rows that
+reach the margin together, led the path astray; then the solver finds the way on, a little further.
 Paper: Hastie, Rosset, Tibshirani and Zhu 2004.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+from scipy.linalg.lapack import dgecon
 
 from maxmargin._types import Array, FloatArray
 from maxmargin.problems import SVCProblem, relative
 
-#: Relative gap from which on a point of the path is found anew by the solver.
-ASTRAY = 1e-7
+#: Relative gap from which on a piece of the path is not taken, and how much further the solver is asked then, at first.
+ASTRAY, NUDGE = 1e-7, 1e-7
 #: Values this close to a bound or the margin are on it, relative to C or 1.
 ON = 1e-9
+#: Condition of a system, inverse, from which on it has many answers but for rounding.
+SINGULAR = 1e-11
+#: A sum this small, relative to its terms, is 0 but for rounding.
+BALANCED = 1e-12
 #: Most breakpoints per row.
 MOST_PER_ROW = 50
 
@@ -48,23 +55,29 @@ def exact_path(
     solve: Callable[[float], FloatArray],
 ) -> list[Point]:
     """Breakpoints from C = first to C = last, both included; ``solve(C)`` gives beta solved to rounding."""
-    C, beta = first, solve(first)
-    points = [_point(K, sign, weight, C, beta)]
+    points, nudge = [_point(K, sign, weight, first, solve(first))], NUDGE
     for _ in range(MOST_PER_ROW * len(sign)):
+        C, beta = points[-1].C, points[-1].beta
         if not last > C:
             return points
         sets = _sets(K, sign, weight, C, beta, points[-1].intercept)
         step = _next(K, sign, weight, C, last, beta, sets)
-        C, beta = step if step is not None else (min(last, 1.01 * C), beta)
-        point = _point(K, sign, weight, C, beta)
-        if step is None or point.gap > ASTRAY:
-            beta = solve(C)
-            point = _point(K, sign, weight, C, beta)
-        beta = point.beta
-        points.append(point)
+        if step is not None and _holds(K, sign, weight, points[-1], step):
+            points.append(_point(K, sign, weight, *step))
+            nudge = NUDGE
+        else:  # a little further on the solver tells which rows are on the margin
+            C = min(last, C * (1 + nudge))
+            points.append(_point(K, sign, weight, C, solve(C)))
+            nudge = min(10 * nudge, 0.1)
     raise RuntimeError(
         f"the exact path has more than {MOST_PER_ROW} breakpoints per row up to C = {C:.3g}; give Cs instead"
     )
+
+
+def _holds(K, sign, weight, here: Point, step: tuple[float, FloatArray]) -> bool:
+    """Whether the piece up to the next breakpoint is optimal: at its end and in the middle, hence everywhere."""
+    middle = (here.C + step[0]) / 2, (here.beta + step[1]) / 2
+    return all(_point(K, sign, weight, *at).gap <= ASTRAY for at in (step, middle))
 
 
 def _point(K: FloatArray, sign: FloatArray, weight: FloatArray, C: float, beta: FloatArray) -> Point:
@@ -129,10 +142,14 @@ def _rates(K, slope: FloatArray, free: Array) -> tuple[FloatArray, float] | None
     system[:m, :m] = K[np.ix_(free, free)]
     system[m, m] = 0.0
     right = np.append(-(K[free] @ slope), -slope.sum())
-    try:
-        found = np.linalg.solve(system, right)
-    except np.linalg.LinAlgError:
-        found = np.linalg.lstsq(system, right, rcond=None)[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)
+        factors = lu_factor(system, check_finite=False)
+    (rcond,) = dgecon(factors[0], float(np.abs(system).sum(axis=0).max()))[:1]
+    if rcond > SINGULAR:
+        found = lu_solve(factors, right)
+    else:  # rows that repeat, or more of them on the margin than there are dimensions: the smallest of many answers
+        found = np.linalg.lstsq(system, right, rcond=SINGULAR)[0]
     if not np.allclose(system @ found, right, rtol=1e-8, atol=1e-8 * max(1.0, float(np.abs(right).max()))):
         return None
     return found[:m], float(found[m])
@@ -156,7 +173,7 @@ def _step(K, sign, weight, C, last, beta, slope, margin_slope, sets: _Sets) -> f
 
 def _without_free(K, sign, C, last, beta, slope, sets: _Sets) -> tuple[float, FloatArray] | None:
     """The C at which the interval of possible intercepts has shrunk to a point; until then all alphas grow with C."""
-    if slope.sum() != 0:
+    if abs(slope.sum()) > BALANCED * np.abs(slope).sum():
         return None
     f, rate = K @ beta, K @ slope
     wants_less = (sets.bound & (sign > 0)) | (~sets.bound & (sign < 0))  # b <= t - f for these, b >= t - f for others

@@ -12,6 +12,9 @@ from sklearn.model_selection import check_cv
 from maxmargin._types import Array, IntArray
 from maxmargin.estimators._run import levels_to_caller
 
+#: Characters of ``cv`` in a message.
+LONG = 100
+
 
 class Fold(NamedTuple):
     """Rows to train on and rows held out."""
@@ -28,7 +31,8 @@ def _numbers(rows: Any) -> IntArray:
 
 def make_folds(machine: Any, cv: Any, X: Any, y: Array, groups: Any, kept: IntArray) -> list[Fold]:
     """The splits that ``cv`` makes of all rows, without those that do not count (of weight 0)."""
-    splitter = check_cv(cv, y, classifier=is_classifier(machine))
+    splitter, named = check_cv(cv, y, classifier=is_classifier(machine)), repr(cv)
+    named = named if len(named) <= LONG else f"{named[:LONG]}..."
     counts = np.zeros(len(y), dtype=bool)
     counts[kept] = True
     folds = []
@@ -37,10 +41,10 @@ def make_folds(machine: Any, cv: Any, X: Any, y: Array, groups: Any, kept: IntAr
         fold = Fold(train[counts[train]], held[counts[held]])
         if len(fold.train) == 0 or len(fold.held) == 0:
             empty = "train on" if len(fold.train) == 0 else "score"
-            raise ValueError(f"fold {number} of cv={cv!r} has no row of positive weight to {empty}; use fewer folds")
+            raise ValueError(f"fold {number} of cv={named} has no row of positive weight to {empty}; use fewer folds")
         if is_classifier(machine) and len(np.unique(y[fold.train])) < 2:
             raise ValueError(
-                f"the training rows of fold {number} of cv={cv!r} are all of class {y[fold.train[0]]}; "
+                f"the training rows of fold {number} of cv={named} are all of class {y[fold.train[0]]}; "
                 "use fewer or shuffled folds, for example StratifiedKFold"
             )
         if is_classifier(machine) and len(missing := np.setdiff1d(y[fold.held], y[fold.train])):
@@ -52,5 +56,5 @@ def make_folds(machine: Any, cv: Any, X: Any, y: Array, groups: Any, kept: IntAr
             )
         folds.append(fold)
     if not folds:
-        raise ValueError(f"cv={cv!r} makes no split of {len(y)} rows; give at least one")
+        raise ValueError(f"cv={named} makes no split of {len(y)} rows; give at least one")
     return folds

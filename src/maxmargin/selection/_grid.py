@@ -15,6 +15,8 @@ from maxmargin.estimators._machine import Training
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.selection._cells import Cell
 
+#: Characters of a value in a message.
+LONG = 200
 #: Values that a search tries by default: strengths and widths relative to the scale of the data.
 DEFAULT_CS, DEFAULT_WIDTHS = np.logspace(-2, 3, 8), np.logspace(-2, 1, 7)
 DEFAULT_LINEAR_CS, DEFAULT_LAMS, DEFAULT_NUS = np.logspace(-4, 2, 10), np.logspace(-6, -1, 11), np.linspace(0.1, 0.8, 8)
@@ -70,7 +72,7 @@ def make_cells(machine: Any, strength: str, grids: list[dict[str, list[Any]]], f
     lines: dict[str, int] = {}
     cells = []
     for params in (params for grid in grids for params in ParameterGrid(grid)):
-        rest = repr(sorted((name, repr(value)) for name, value in params.items() if name != strength))
+        rest = _key({name: value for name, value in params.items() if name != strength})
         cell = Cell.fresh(dict(params), lines.setdefault(rest, len(lines)), np.nan, folds)
         why = _fault(machine, params, wrong)
         if why is None:
@@ -86,17 +88,24 @@ def make_cells(machine: Any, strength: str, grids: list[dict[str, list[Any]]], f
     return cells
 
 
+def _key(params: dict[str, Any]) -> str:
+    """Tells combinations apart: numbers and names by value, kernels and the like by being the same object."""
+    plain = (str, bool, int, float, type(None))
+    return repr(sorted((name, repr(v) if isinstance(v, plain) else f"at {id(v)}") for name, v in params.items()))
+
+
 def _fault(machine: Any, params: dict[str, Any], wrong: dict[str, str]) -> str | None:
     """What is wrong with a cell; values that are wrong by themselves are added to ``wrong``, each once."""
     known = machine.get_params()
     for name in params:
-        if name.split("__")[0] not in known:
+        if name not in known and not (name.startswith("kernel__") and "kernel" in known):
             raise ValueError(f"{type(machine).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}")
     first = None
     kernel = {"kernel": params["kernel"]} if "kernel" in params else {}
     for name, value in params.items():
         with_kernel = {**kernel, name: value} if name.startswith("kernel__") else {name: value}
         place = f"{name}={value!r}" + (f" in {kernel['kernel']!r}" if len(with_kernel) > 1 else "")
+        place = place if len(place) <= LONG else f"{place[:LONG]}..."
         if place not in wrong:
             try:
                 clone(machine).set_params(**applied(machine, with_kernel))._validate_params()
@@ -112,13 +121,13 @@ def finer_cells(cells: list[Cell], best: int, names: list[str], strength: str) -
     """Cells around the best: half a step to either side, in powers; a whole one beyond the edge of the grid."""
     centre = cells[best].params
     around = {name: _neighbours(name, centre[name], cells) for name in names}
-    known = {repr(sorted(cell.params.items(), key=str)) for cell in cells}
+    known = {_key(cell.params) for cell in cells}
     number, more = max(cell.line for cell in cells) + 1, []
     lines: dict[str, int] = {}
     for change in ParameterGrid({name: [centre[name], *values] for name, values in around.items()}):
         params = {**centre, **change}
-        if repr(sorted(params.items(), key=str)) not in known:
-            rest = repr(sorted((k, repr(v)) for k, v in params.items() if k != strength))
+        if _key(params) not in known:
+            rest = _key({name: value for name, value in params.items() if name != strength})
             line = lines.setdefault(rest, number + len(lines))
             more.append(Cell.fresh(params, line, float(params[strength]), len(cells[best].scores)))
     return more

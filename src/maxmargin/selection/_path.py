@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -101,24 +102,31 @@ def regularization_path(
     if strength is None:
         raise ValueError(f"{type(estimator).__name__} has no strength C or lam, so there is no path along it")
     data = clone(estimator)._validate(X, y, sample_weight)
-    values = _picked(estimator, strength, data) if Cs is None else [float(C) for C in Cs]
-    wrong = [C for C in values if not (np.isfinite(C) and C > 0)]
-    if wrong or not values:
-        raise ValueError(f"Cs must be positive, finite numbers, at least one; got {wrong or values}")
+    values = _picked(estimator, strength, data) if Cs is None else _checked(Cs)
     if exact:
         return _exact(estimator, X, y, sample_weight, data, min(values), max(values))
     order = sorted(values, reverse=strength == "lam")
     given = {} if sample_weight is None else {"sample_weight": sample_weight}
-    warm = clone(estimator)
+    warm, own = clone(estimator), {}
     if hasattr(warm, "_warm_starts"):
+        own = {"warm_start": warm.warm_start}
         warm.set_params(warm_start=True)
     models = []
     for value in order:
         warm.set_params(**{strength: value}).fit(X, y, **given)
-        models.append(_copied(warm))
+        models.append(_copied(warm, own))
     n = float(data.weight.sum())
     costs = np.array(order if strength == "C" else [1.0 / (n * lam) for lam in order])
     return _gathered(costs, models, len(data.y))
+
+
+def _checked(Cs: Any) -> list[float]:
+    """Positive numbers, or an error that names what is not one."""
+    listed = list(Cs) if np.iterable(Cs) and not isinstance(Cs, str) else [Cs]
+    wrong = [C for C in listed if not (isinstance(C, Real) and 0 < float(C) < np.inf)]
+    if wrong or not listed or not np.iterable(Cs):
+        raise ValueError(f"Cs must be a list of positive, finite numbers, at least one; got {wrong or Cs!r}")
+    return [float(C) for C in listed]
 
 
 def _picked(estimator: Any, strength: str, data: Any) -> list[float]:
@@ -129,9 +137,9 @@ def _picked(estimator: Any, strength: str, data: Any) -> list[float]:
     return default_values(estimator, strength, rows, data.y[data.kept], data.weight)
 
 
-def _copied(model: Any) -> Any:
-    """The fitted machine as it is now."""
-    copied = clone(model)
+def _copied(model: Any, given: dict[str, Any]) -> Any:
+    """The fitted machine as it is now, with the parameters that it was given."""
+    copied = clone(model).set_params(**given)
     copied.__dict__.update({name: value for name, value in vars(model).items() if name.endswith("_")})
     return copied
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring
+from sklearn.metrics._scorer import _BaseScorer
 from sklearn.utils import _safe_indexing
 
 from maxmargin._types import Array, FloatArray, IntArray
@@ -67,6 +68,8 @@ class Scorer:
         self.plain &= scoring != ("accuracy" if is_regressor(machine) else "r2")
         self.regression = is_regressor(machine)
         self.function = check_scoring(machine, scoring)
+        #: Whether all that is asked of a model is its predictions for the held-out rows; a function may ask for more.
+        self.knows_rows = self.plain or isinstance(self.function, _BaseScorer)
 
     def __call__(self, held: Held, wants_parts: bool) -> tuple[float, FloatArray]:
         """(score, scores of its parts if they are wanted); no parts where they have no score of their own."""
@@ -104,5 +107,5 @@ class Scorer:
         order = np.argsort(held.y, kind="stable")  # every part gets its share of each class, or of each range
         try:
             return np.array([self._ask(held, order[k::PARTS]) for k in range(min(PARTS, len(order)))])
-        except ValueError:  # too few rows, or classes, for this score
+        except Exception:  # too few rows, or classes, for this score: nobody asked for it but the race
             return np.empty(0)

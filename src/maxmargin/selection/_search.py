@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -186,30 +186,33 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             if parameter in given:
                 values = given[parameter]
             if values is None:
-                rows, weight = data.X if len(data.kept) == len(data.y) else data.X[data.kept], data.weight[data.kept]
+                rows, weight = _safe_indexing(data.X, data.kept), data.weight[data.kept]
                 if self.scale:
                     rows = scaled(rows, fitted_scaling(rows, weight))
                 values = default_values(machine, parameter, rows, data.y[data.kept], weight)
             given[parameter] = values
         for name, values in given.items():
-            if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:
+            listed = list(values) if np.iterable(values) and not isinstance(values, str) else []
+            if not listed:
                 raise ValueError(f"the values of {name} must be a list with at least one of them; got {values!r}")
-            given[name] = [v.item() if isinstance(v, np.generic) else v for v in values]
+            given[name] = [v.item() if isinstance(v, np.generic) else v for v in listed]
         return given
 
     def _picks(self, name: str, parameter: str) -> bool:
         """Whether the search picked the values of a list by itself, so that it may go on picking."""
         return getattr(self, name) is None and not any(parameter in given for given in self._given_grids())
 
-    def _trainer(self, machine: Any, data: Data, cells: list[Cell]) -> Trainer:
+    def _trainer(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer) -> Trainer:
         """The fastest that serves every line."""
         strengths = [cell.strength for cell in cells if cell.open]
         lines = {cell.line: self._line_parameters(machine, cell.params) for cell in cells if cell.open}
         machines = [clone(machine).set_params(**params) for params in lines.values()]
-        threads, n, classes = effective_threads(self.n_jobs), len(data.kept), data.classes(machine)
+        threads, n = effective_threads(self.n_jobs), len(data.kept)
         if self._scales_here and any(one._precomputed for one in machines):
             raise ValueError("scale=True scales features, and a precomputed kernel has none; scale before computing it")
-        if self._strength == "C" and all(can_store(one, strengths, n, classes) for one in machines):
+        if not scorer.knows_rows:
+            return FitTrainer(machine, self._strength, data, threads, self._scales_here)
+        if self._strength == "C" and all(can_store(one, strengths, data) for one in machines):
             return StoredTrainer(machine, data, threads, self._scales_here)
         if all(has_closed_form(one, self.cv, n) for one in machines):
             return ClosedFormTrainer(machine, data)
@@ -226,9 +229,10 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"no cell of the grid makes sense: {cells[0].status}")
         bar = ProgressBar(type(self).__name__, bool(self.verbose))
         limit = math.inf if self.time_limit is None else began + self.time_limit
-        trainer = self._trainer(machine, data, cells)
+        trainer = self._trainer(machine, data, cells, scorer)
         self.method_ = trainer.method
-        with InterruptFlag() as interrupted, single_threaded_blas():
+        with InterruptFlag() as interrupted, single_threaded_blas(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of a cell says it
             search = Search(
                 cells,
                 trainer,
@@ -243,16 +247,17 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
                 bar,
             )
             ended = search.run()
+            found = any(cell.open and cell.known for cell in cells)
             picked = [parameter for name, parameter in self._lists.items() if self._picks(name, parameter)]
-            for turn in range(REFINEMENTS if picked else 0):
+            for turn in range(REFINEMENTS if picked and found else 0):
                 if ended is None:
                     more = finer_cells(cells, self._winning(cells, plain=True), picked, self._strength)
                     cells.extend(more)
                     ended = search.add(f"finer grid {turn + 1}", more)
-            while ended is None and not (chosen := cells[self._winning(cells)]).tight:
+            while found and ended is None and not (chosen := cells[self._winning(cells)]).tight:
                 ended = search.add("winner", [chosen])
         bar.close()
-        if not any(cell.open and not np.isnan(cell.mean) for cell in cells):
+        if not found:
             if ended == "interrupted":
                 raise KeyboardInterrupt
             why = f"{ended} was reached before the first was" if ended else cells[0].status
@@ -324,6 +329,11 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         return self._winner.classes_
 
     @property
+    def n_iter_(self):
+        """Steps of the fitted winner."""
+        return self._winner.n_iter_
+
+    @property
     def certificate_(self):
         """Proof of optimality of the fitted winner."""
         return self._winner.certificate_
@@ -350,8 +360,8 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X, y, sample_weight=None):
         """Score of the fitted winner, by ``scoring``."""
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.scorer_(self._fitted(), X, y, **given)
+        model, given = self._fitted(), {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.scorer_(model, X, y, **given)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

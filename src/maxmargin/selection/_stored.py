@@ -19,17 +19,18 @@ from maxmargin.estimators._machine import Training
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import DualQP
-from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.selection._trainer import Data, FitTrainer, Line, Trained, Trainer
 from maxmargin.solvers import StoredTasks
 
 #: Parameters that change the matrix, or the bounds in proportion, and nothing else.
 OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "C")
-#: A cell of finalists ends at this relative gap, if it is not at the machine's tol before.
+#: Finalists end at this relative gap; with a tol below the default, at less.
 TIGHT = 1e-4
 
 
-def can_store(machine: Any, strengths: list[float], n: int, classes: int) -> bool:
-    """Whether the machine's problems differ by their cost alone, and the matrix of n rows may be stored."""
+def can_store(machine: Any, strengths: list[float], data: Data) -> bool:
+    """Whether the machine's problems differ by their cost alone, and the matrix may be stored."""
+    n, classes = len(data.kept), data.classes(machine)
     known = isinstance(machine, (SVC, SVR)) and type(machine)._problems in (SVC._problems, SVR._problems)
     if not (known and machine.fit_intercept and np.isfinite(strengths).all()):
         return False
@@ -80,15 +81,15 @@ class StoredTrainer(Trainer):
             stored = {fold: self._values(machine, self._matrix(fold, folds)) for fold in folds}
         else:
             stored = dict.fromkeys(folds, self._values(machine, self._matrix(None, folds)))
-        key = tuple(sorted((k, repr(v)) for k, v in params.items() if k not in OF_THE_KERNEL))
+        key = tuple(sorted((k, repr(v), id(v)) for k, v in params.items() if k not in OF_THE_KERNEL))
         tasks = {fold: self._fold_tasks(fold, machine, key) for fold in folds}
-        return _StoredLine(self, machine, stored, tasks)
+        return _StoredLine(self, machine, params, stored, tasks)
 
     def _values(self, machine: Any, matrix: WholeMatrix) -> tuple[Array, FloatArray]:
         """The matrix of the machine's kernel; a width that is left to the data is that of all rows."""
         rows, n = self.order, len(self.order)
         data = Training(matrix.X, self.data.y[rows], self.data.weight[rows], np.arange(n), n)
-        return matrix.values(machine._resolve_kernel(data))
+        return matrix.values(machine._resolve_kernel(data), balanced=True)
 
     def _matrix(self, fold: int | None, folds: list[int]) -> WholeMatrix:
         """The matrix of all rows, or of a fold's scaled ones; only those of ``folds`` are kept."""
@@ -142,18 +143,22 @@ class StoredTrainer(Trainer):
 
 
 class _StoredLine(Line):
-    def __init__(self, trainer: StoredTrainer, machine: Any, stored: dict[int, Any], tasks: dict[int, _FoldTasks]):
-        self.trainer, self.machine, self.stored, self.tasks = trainer, machine, stored, tasks
-        self.solved = {fold: StoredTasks(own.qps, own.rows) for fold, own in tasks.items()}
+    def __init__(self, trainer: StoredTrainer, machine: Any, params: dict[str, Any], stored: Any, tasks: Any):
+        self.trainer, self.machine, self.params = trainer, machine, params
+        self.stored: dict[int, tuple[Array, FloatArray]] = stored
+        self.tasks: dict[int, _FoldTasks] = tasks
+        self.solved = {fold: StoredTasks(own.qps, own.rows) for fold, own in self.tasks.items()}
         self.held_lines: dict[int, Array] = {}
 
     def train(self, fold, strength, gap):
         began = time.perf_counter()
         K, diagonal = self.stored[fold]
         own, tasks = self.tasks[fold], self.solved[fold]
-        answer = tasks.solve(
-            self.trainer.backend, K, diagonal, strength, self.machine.tol, TIGHT if gap is None else gap
-        )
+        goal = min(TIGHT, 0.1 * self.machine.tol) if gap is None else gap
+        answer = tasks.solve(self.trainer.backend, K, diagonal, strength, goal)
+        if gap is None and not answer.reached:  # few problems are so hard: the machine itself has more means
+            alone = FitTrainer(self.trainer.machine, "C", self.trainer.data, 1, self.trainer.scale)
+            return alone.line(self.params, [fold]).train(fold, strength, None)
         scores = self._scores(fold, K, own, tasks) + answer.intercept
         seconds = time.perf_counter() - began
         return Trained(self.trainer.data.held_out(fold, self.machine, own.labels, scores), answer.relative_gap, seconds)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
@@ -114,9 +112,7 @@ class _FitLine(Line):
             all_rows = scaled(data.X, fitted_scaling(data.X[rows.train], data.weight[rows.train]))
         X, y = _safe_split(model, all_rows, data.y, rows.train)
         given = {"sample_weight": data.weight[rows.train]} if data.weighted else {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of the cell says it
-            model.fit(X, y, **given)
+        model.fit(X, y, **given)
         X_held, y_held = _safe_split(model, all_rows, data.y, rows.held, rows.train)
         certificate = getattr(model, "certificate_", None)
         proven = float("nan") if certificate is None else float(certificate.relative_gap)

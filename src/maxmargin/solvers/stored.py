@@ -20,6 +20,8 @@ from maxmargin.problems import DualQP
 
 #: Most rows of a block, and pairwise steps per row after which a problem is left as it is.
 LARGEST_BLOCK, STEPS_PER_ROW = 2048, 100
+#: A violation of so much of the gap's goal, in margin units, is as good as none.
+HIDDEN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Answer:
     gap: FloatArray  # certified, rounding of the stored values included
     violation: FloatArray
     steps: IntArray
+    reached: bool  # whether every task ended at its goal, not after too many steps
 
     @property
     def relative_gap(self) -> float:
@@ -66,24 +69,23 @@ class StoredTasks:
     def __len__(self) -> int:
         return len(self.batch.pointers) - 1
 
-    def solve(
-        self, backend: Backend, K: Array, diagonal: FloatArray, cost: float, tol: float, gap_tol: float = 0.0
-    ) -> Answer:
+    def solve(self, backend: Backend, K: Array, diagonal: FloatArray, cost: float, gap_tol: float) -> Answer:
         """Solve all at this cost, from the solutions at the last one; from 0 where the cost does not grow.
 
-        A task ends when its violation is ``tol``, or its relative gap (on the stored values) ``gap_tol``.
+        A task ends when its relative gap (on the stored values) is ``gap_tol``, or its violation a rounding error.
         """
         if cost < self.cost:
             self.beta[:], self.f[:], self.cost = 0.0, 0.0, 0.0
         factor = cost / self.cost if self.cost > 0 else 0.0
         largest = int(np.max(np.diff(self.batch.pointers)))
+        most = STEPS_PER_ROW * largest + 10_000
         report = backend.solve_stored(
-            K, diagonal, self.batch, self.beta, self.f, cost, factor, tol, gap_tol,
-            min(LARGEST_BLOCK, largest), STEPS_PER_ROW * largest + 10_000,
+            K, diagonal, self.batch, self.beta, self.f, cost, factor, HIDDEN * gap_tol, gap_tol,
+            min(LARGEST_BLOCK, largest), most,
         )  # fmt: skip
         self.cost = cost
         steps, violation, intercept, dual, gap = report.T
-        return Answer(intercept, dual, gap, violation, steps.astype(np.int64))
+        return Answer(intercept, dual, gap, violation, steps.astype(np.int64), bool(np.all(steps < most)))
 
 
 def _runs(rows: IntArray) -> IntArray:

@@ -26,6 +26,8 @@ STRIP = 2048
 ROUNDED = 1.01 * 2.0**-24
 #: A quick bound on what rounding does to the gap is good enough up to this share of the dual value.
 ROUGH = 1e-3
+#: Values this close to a bound, relative to the box, are at it (as in maxmargin.problems).
+AT_BOUND = 1e-12
 
 
 @jit
@@ -95,8 +97,9 @@ def working_set(up, down, beta, lower, upper, size, free, fresh, mark, scratch, 
 
 @jit
 def is_free(b, low, high):
-    """Strictly inside its bounds and away from the kink at 0."""
-    return b > low and b < high and b != 0
+    """Inside its bounds and away from the kink at 0, by more than rounding."""
+    room = AT_BOUND * (high - low)
+    return b > low + room and b < high - room and abs(b) > room
 
 
 @jit
@@ -192,10 +195,11 @@ def middle(f, linear, lower, upper, epsilon, beta):
         if is_free(b, lower[k], upper[k]):
             total += grad + (epsilon if b > 0 else -epsilon)
             count += 1
-        if b < upper[k]:
-            low = min(low, grad + (epsilon if b >= 0 else -epsilon))
-        if b > lower[k]:
-            high = max(high, grad + (epsilon if b > 0 else -epsilon))
+        room = AT_BOUND * (upper[k] - lower[k])
+        if b < upper[k] - room:
+            low = min(low, grad + (epsilon if b >= -room else -epsilon))
+        if b > lower[k] + room:
+            high = max(high, grad + (epsilon if b > room else -epsilon))
     if count > 0:
         return total / count
     if low == np.inf or high == -np.inf:
