@@ -85,14 +85,14 @@ def moved(kernel, X, diagonal):
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, gamma=0.1), Gaussian(1e-4), Gaussian(1.0)], ids=repr)
 def test_the_origin_moves_to_the_rows_where_the_sum_of_coefficients_is_0(kernel):
     X = rows(300, 4) + 50.0
-    plain, _ = WholeMatrix(BACKEND, X, 2**24).values(kernel)
+    plain = kernel(X)
     values, diagonal = WholeMatrix(BACKEND, X, 2**24).values(kernel, balanced=True)
     exact = moved(kernel, X, diagonal)
     np.testing.assert_allclose(values, exact, rtol=ROUNDING, atol=1e-11 * np.abs(plain).max())
     assert (np.abs(diagonal).max() < 0.5 * np.abs(plain).max()) == (kernel != Gaussian(1.0))
     beta = np.random.default_rng(0).normal(size=300)
     beta -= beta.mean()
-    spread = kernel(X) @ beta - exact @ beta  # a constant, which the intercept takes in
+    spread = (plain - exact) @ beta  # a constant, which the intercept takes in
     np.testing.assert_allclose(spread, spread.mean(), atol=1e-9 * np.abs(plain).max())
 
 
@@ -169,13 +169,14 @@ def test_a_gap_is_an_upper_bound_whatever_the_order_of_the_costs(kind, seed, loo
         assert problem.qp.infeasibility(tasks.beta) <= FEASIBILITY_TOL
         assert gap <= answer.gap[0] + 1e-9 * size
         assert answer.dual[0] == pytest.approx(dual, abs=1e-6 * np.abs(tasks.beta) @ np.abs(K) @ np.abs(tasks.beta))
-        error = ROUNDING * np.abs(K) @ np.abs(tasks.beta) + 1e-12
+        error = (ROUNDING * np.abs(K) + 1e-12 * np.abs(kernel(X)).max()) @ np.abs(tasks.beta)
         assert (np.abs(tasks.f - K @ tasks.beta) <= error).all()  # of rows that take no part too
 
 
 @pytest.mark.parametrize("kind", ["svc", "svr"])
 @given(seed=st.integers(0, 10_000))
 @settings(deadline=None, max_examples=25)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_solutions_are_those_of_the_machines(kind, seed):
     kernel, X, at_cost = random_problem(kind, seed)
     stored, diagonal = WholeMatrix(BACKEND, X, 2**24).values(kernel, balanced=True)
@@ -185,13 +186,13 @@ def test_solutions_are_those_of_the_machines(kind, seed):
         answer, problem = solved(tasks, stored, diagonal, cost), at_cost(cost)
         machine = SVC(C=cost) if kind == "svc" else SVR(C=cost, epsilon=problem.epsilon)
         target, weight = (problem.sign if kind == "svc" else problem.y), problem.C / cost
-        machine.set_params(kernel="precomputed", tol=1e-8, gap_tol=1e-10, max_iter=10**6)
+        machine.set_params(kernel="precomputed", tol=1e-6, max_iter=10**4)
         best = machine.fit(K, target, sample_weight=weight).certificate_
         dual, gap = proven(problem, K, tasks.beta, answer.intercept[0])
-        assert dual <= best.primal + 1e-9 * abs(best.primal)
-        assert best.dual <= dual + answer.gap[0] + 1e-9 * abs(best.primal)
-        if answer.steps[0] < 10_000:  # not left as it is after very many
-            assert gap <= 1e-2 * abs(best.primal)  # that of float32
+        assert dual <= best.primal * (1 + 1e-9)
+        assert best.dual <= (dual + answer.gap[0]) * (1 + 1e-9)
+        if isinstance(kernel, Gaussian):  # whose values are all of one size
+            assert gap <= 1e-3 * abs(best.primal)
 
 
 def test_rows_at_their_bounds_but_for_rounding_do_not_decide_over_the_intercept():
@@ -251,11 +252,8 @@ def test_a_matrix_of_values_is_split_by_rows_and_columns():
     grid = {"C": [0.1, 10.0]}
     search = SVCCV(kernel="precomputed", Cs=grid["C"], cv=3)
     assert_like_grid_search(search, SVC(kernel="precomputed", tol=1e-6), grid, X @ X.T, y)
-    np.testing.assert_array_equal(search.predict(X @ X.T), SVC(kernel="linear", **_C(search)).fit(X, y).predict(X))
-
-
-def _C(search):
-    return {"C": search.best_params_["C"]}
+    linear = SVC(kernel="linear", C=search.best_params_["C"]).fit(X, y)
+    np.testing.assert_array_equal(search.predict(X @ X.T), linear.predict(X))
 
 
 def test_kernels_are_values_of_the_grid():
@@ -366,7 +364,7 @@ def test_sparse_rows_are_scaled_without_being_centred(form):
     machine = Pipeline([("scale", StandardScaler(with_mean=False)), ("machine", SVC(tol=1e-6))])
     search = SVCCV(Cs=[1.0], gammas=[0.1, 1.0], scale=True, cv=StratifiedKFold(3))
     assert_like_grid_search(search, machine, grid, form(X), y)
-    np.testing.assert_array_equal(search.predict(form(X)), search.predict(form(X)))
+    assert search.score(form(X), y) > 0.9
 
 
 def test_linear_machines_scale_themselves():
