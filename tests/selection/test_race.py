@@ -114,6 +114,14 @@ def test_dropping_cells_of_a_regression():
     assert np.isnan(raced.cv_results_["mean_test_score"]).any()
 
 
+def test_no_cell_is_dropped_for_a_score_that_proves_nothing():
+    """Values in the millions, on which the first passes get nowhere."""
+    X, y = load_iris(return_X_y=True)
+    search = SVCCV(kernel="poly", Cs=[0.1, 1.0, 10.0, 100.0], gammas=["scale", 1.0]).fit(X + 100, y)
+    dropped = [status.startswith("dropped after") for status in search.cv_results_["status"]]
+    assert (search.cv_results_["gap"][dropped] < 0.1).all()
+
+
 # -- the table -------------------------------------------------------------------------------------------------------
 
 

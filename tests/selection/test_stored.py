@@ -215,8 +215,7 @@ def test_tasks_on_some_rows_only_are_solved_side_by_side():
     problems = [SVCProblem(sign, np.ones(len(own))), SVCProblem(-sign, np.ones(len(own)))]
     tasks = StoredTasks([problem.qp for problem in problems], [own, own])
     answer = solved(tasks, stored, diagonal, 2.0, 1e-8)
-    assert len(tasks) == 2
-    first, second = tasks.beta[: len(own)], tasks.beta[len(own) :]
+    first, second = tasks.beta.reshape(len(tasks), -1)
     np.testing.assert_allclose(first, -second, atol=1e-3)
     assert answer.intercept[0] == pytest.approx(-answer.intercept[1], abs=1e-5)
     fitted = SVC(kernel=kernel, C=2.0, tol=1e-8).fit(X[own], sign)
@@ -397,5 +396,5 @@ def test_little_memory_changes_nothing_but_the_time():
     X, y = load_iris(return_X_y=True)
     options = {"Cs": [0.1, 1.0, 10.0], "gammas": [0.1, 1.0], "cv": 3, "drop": False}
     stored, fitted = SVCCV(**options).fit(X, y), SVCCV(**options, cache_size=0.01).fit(X, y)
-    scores = [search.cv_results_["mean_test_score"] for search in (stored, fitted)]
+    scores = (search.cv_results_["mean_test_score"] for search in (stored, fitted))
     np.testing.assert_allclose(*scores, atol=2 / len(y))

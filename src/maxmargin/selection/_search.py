@@ -155,8 +155,9 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         grids = [self._grid(machine, data, given) for given in self._given_grids()]
         cells = make_cells(machine, self._strength, grids, len(folds), raises)
         scorer = Scorer(machine, self.scoring)
-        ended = self._search(machine, data, cells, scorer, began)
-        self._publish(machine, cells, scorer, ended)
+        trainer = self._trainer(machine, data, cells, scorer)
+        ended = self._search(trainer, cells, scorer, began)
+        self._publish(machine, trainer, cells, scorer, ended)
         if self.refit:
             self._refit(machine, X, y, sample_weight, began)
         return self
@@ -204,6 +205,8 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
 
     def _trainer(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer) -> Trainer:
         """The fastest that serves every line."""
+        if not any(cell.open for cell in cells):
+            raise ValueError(f"no cell of the grid makes sense: {cells[0].status}")
         strengths = [cell.strength for cell in cells if cell.open]
         lines = {cell.line: self._line_parameters(machine, cell.params) for cell in cells if cell.open}
         machines = [clone(machine).set_params(**params) for params in lines.values()]
@@ -224,21 +227,17 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         """The machine's parameters of a cell, without the strength."""
         return applied(machine, {name: value for name, value in params.items() if name != self._strength})
 
-    def _search(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer, began: float) -> str | None:
-        if not any(cell.open for cell in cells):
-            raise ValueError(f"no cell of the grid makes sense: {cells[0].status}")
+    def _search(self, trainer: Trainer, cells: list[Cell], scorer: Scorer, began: float) -> str | None:
         bar = ProgressBar(type(self).__name__, bool(self.verbose))
         limit = math.inf if self.time_limit is None else began + self.time_limit
-        trainer = self._trainer(machine, data, cells, scorer)
-        self.method_ = trainer.method
         with InterruptFlag() as interrupted, single_threaded_blas(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of a cell says it
             search = Search(
                 cells,
                 trainer,
                 scorer,
-                partial(self._line_parameters, machine),
-                len(data.folds),
+                partial(self._line_parameters, trainer.machine),
+                len(trainer.data.folds),
                 effective_threads(self.n_jobs),
                 self.drop,
                 self.error_score == "raise",
@@ -269,10 +268,10 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         simplest = 1 if self._strength == "C" else -1  # much lambda, or nu, is little C
         return best_cell(cells, self.one_standard_error and not plain, simplest)
 
-    def _publish(self, machine: Any, cells: list[Cell], scorer: Scorer, ended: str | None) -> None:
-        for name in [name for name in vars(self) if name.endswith("_") and name != "method_"]:
+    def _publish(self, machine: Any, trainer: Trainer, cells: list[Cell], scorer: Scorer, ended: str | None) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        self.cv_results_ = cv_results(cells)
+        self.cv_results_, self.method_ = cv_results(cells), trainer.method
         self.best_index_ = self._winning(cells)
         self.best_params_ = dict(cells[self.best_index_].params)
         self.best_score_ = cells[self.best_index_].mean

@@ -156,9 +156,9 @@ class _StoredLine(Line):
         own, tasks = self.tasks[fold], self.solved[fold]
         goal = min(TIGHT, 0.1 * self.machine.tol) if gap is None else gap
         answer = tasks.solve(self.trainer.backend, K, diagonal, strength, goal)
-        if gap is None and not answer.reached:  # few problems are so hard: the machine itself has more means
+        if not answer.reached:  # few problems are so hard: the machine itself has more means
             alone = FitTrainer(self.trainer.machine, "C", self.trainer.data, 1, self.trainer.scale)
-            return alone.line(self.params, [fold]).train(fold, strength, None)
+            return alone.line(self.params, [fold]).train(fold, strength, gap)
         scores = self._scores(fold, K, own, tasks) + answer.intercept
         seconds = time.perf_counter() - began
         return Trained(self.trainer.data.held_out(fold, self.machine, own.labels, scores), answer.relative_gap, seconds)

@@ -67,6 +67,8 @@ class Line(ABC):
 class Trainer(ABC):
     """Makes lines; ``at_once`` is the number of folds that a line may have, ``method`` says what is shared."""
 
+    machine: Any
+    data: Data
     at_once: int
     method: ClassVar[str]
 
