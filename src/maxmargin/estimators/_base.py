@@ -124,7 +124,9 @@ class KernelMachine(KernelModel):
         target = self._validate_targets(check_target(self, y, n)) if self._needs_y(y) else None
         weight, kept = kept_rows(sample_weight, X, n)
         data = Training(X, target, weight[kept], kept, n, began=began)
-        return data._replace(extra=self._describe(data))
+        data = data._replace(extra=self._describe(data))
+        self._check_gram(X)
+        return data
 
     def _needs_y(self, y: Any) -> bool:
         if y is None:

@@ -49,10 +49,12 @@ class KernelModel(Machine):
         if takes_any_rows(self.kernel) and _not_numbers(X):
             self.__dict__.pop("n_features_in_", None)
             return list(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation")
+        return validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation")
+
+    def _check_gram(self, X: RowData) -> None:
+        """Refuse a precomputed matrix that is none; after the targets, of which scikit-learn wants to hear first."""
         if self._precomputed:
             _check_gram(X)
-        return X
 
     @property
     def _precomputed(self) -> bool:
