@@ -2,6 +2,8 @@
 
 from maxmargin.estimators._classifiers import SVC, NuSVC
 from maxmargin.estimators._discriminant import KernelDiscriminantAnalysis
+from maxmargin.estimators._kernel_pegasos import KernelPegasosSVC
+from maxmargin.estimators._kernel_perceptron import KernelPerceptron
 from maxmargin.estimators._least_squares import KernelLeastSquares
 from maxmargin.estimators._linear_any import LinearClassifier, LinearRegressor
 from maxmargin.estimators._linear_svm import LinearSVC, LinearSVR
@@ -18,6 +20,8 @@ __all__ = [
     "SVR",
     "KernelDiscriminantAnalysis",
     "KernelLeastSquares",
+    "KernelPegasosSVC",
+    "KernelPerceptron",
     "LinearClassifier",
     "LinearRegressor",
     "LinearSVC",
