@@ -14,7 +14,7 @@ import pytest
 import maxmargin
 
 MODULES = ["maxmargin", *sorted(m.name for m in pkgutil.walk_packages(maxmargin.__path__, "maxmargin."))]
-ESTIMATORS = sorted(name for name, home in maxmargin._HOMES.items() if home in ("estimators", "selection"))
+ESTIMATORS = sorted(name for name, home in maxmargin._HOMES.items() if home in ("estimators", "maps", "selection"))
 #: Public callables that need an example of their own: everything but results and errors.
 WITH_EXAMPLE = [*ESTIMATORS, "certify", "kernels.Kernel", "kernels.check_mercer"]
 

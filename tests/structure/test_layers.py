@@ -18,7 +18,7 @@ LAYERS = {
     "mathematics": {"_foreign", "certificates", "kernels", "losses", "penalties", "problems"},
     "machines": {"backends"},
     "solvers": {"solvers"},
-    "estimators": {"calibration", "estimators", "inspection", "multiclass"},
+    "estimators": {"calibration", "estimators", "inspection", "maps", "multiclass"},
     "selection": {"selection"},
     "clusters": {"distributed"},
     "faces": {"cli", "demo", "playground", "plotting", "report"},

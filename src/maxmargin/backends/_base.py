@@ -201,6 +201,14 @@ class Backend(ABC):
         """An epoch of dual coordinate descent, in place: (active rows, worst upward and downward slope, next seed)."""
         raise NotImplementedError(f"the {self.name} back end has no dual coordinate descent; use solver='newton'")
 
+    def free_steps(self, K, g, push, visits, batch, v, u, state, lam, bias, averaged) -> int:
+        """Stochastic steps of a kernel expansion over lines of K, in place: the number of violations."""
+        raise NotImplementedError(f"the {self.name} back end has no kernelised steps; use the compiled one")
+
+    def budget_steps(self, kept, block, state, batch, lam, kind, bias, averaged) -> int:
+        """The same with a bounded number of vectors, over the rows of a block, in place: the number of violations."""
+        raise NotImplementedError(f"the {self.name} back end has no kernelised steps; use the compiled one")
+
     def row_keys(self, rows: Any) -> Array:
         """A number for every row, dense or CSR, the same for equal rows and (but for accidents) for no others."""
         raise NotImplementedError(

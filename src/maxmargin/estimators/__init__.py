@@ -1,6 +1,10 @@
 """The estimators: scikit-learn's contract, thin over problems and solvers."""
 
 from maxmargin.estimators._classifiers import SVC, NuSVC
+from maxmargin.estimators._discriminant import KernelDiscriminantAnalysis
+from maxmargin.estimators._kernel_pegasos import KernelPegasosSVC
+from maxmargin.estimators._kernel_perceptron import KernelPerceptron
+from maxmargin.estimators._least_squares import KernelLeastSquares
 from maxmargin.estimators._linear_any import LinearClassifier, LinearRegressor
 from maxmargin.estimators._linear_svm import LinearSVC, LinearSVR
 from maxmargin.estimators._one_class import SVDD, OneClassSVM
@@ -14,6 +18,10 @@ __all__ = [
     "SVC",
     "SVDD",
     "SVR",
+    "KernelDiscriminantAnalysis",
+    "KernelLeastSquares",
+    "KernelPegasosSVC",
+    "KernelPerceptron",
     "LinearClassifier",
     "LinearRegressor",
     "LinearSVC",

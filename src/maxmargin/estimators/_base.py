@@ -9,56 +9,40 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._types import Array, FloatArray, IntArray, RowData
-from maxmargin._validation import kept_rows, resolve_gamma
-from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
+from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin._validation import kept_rows
 from maxmargin.certificates import worst
-from maxmargin.estimators._machine import Machine, Training, check_target, leaves_no_trace, seed_of
+from maxmargin.estimators._kernel_model import KernelModel, as_dense
+from maxmargin.estimators._machine import Training, check_target, leaves_no_trace, seed_of
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
-from maxmargin.kernels import Kernel, Linear, Precomputed, resolve_kernel, takes_any_rows
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems import FEASIBILITY_TOL, Problem
 from maxmargin.solvers import NAMES
 
-#: Rows predicted together: memory stays bounded however many are asked for.
-PREDICT_ROWS = 4096
 
-
-class Support(NamedTuple):
-    """Training rows that a model predicts with."""
-
-    rows: IntArray
-    vectors: Any
-
-
-class KernelMachine(Machine):
+class KernelMachine(KernelModel):
     """Base of the kernel machines; subclasses say what their problem is and how it is published."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        **KernelModel._parameter_constraints,
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "shrinking": ["boolean"],
-        "cache_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "solver": [StrOptions(set(NAMES))],
         "gap_tol": [Interval(Real, 0.0, None, closed="neither"), None],
         "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
         "certify": [StrOptions({"auto", "full"}), Options(bool, {False})],
-        "device": [StrOptions({"auto", "cpu"})],
-        "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
     }
 
@@ -135,39 +119,19 @@ class KernelMachine(Machine):
 
     def _validate(self, X, y, sample_weight) -> Training:
         began = time.perf_counter()
-        if sp.issparse(X) and self._precomputed:
-            raise TypeError("Sparse precomputed kernels are not supported; pass a dense square array.")
-        if takes_any_rows(self.kernel) and _not_numbers(X):
-            X = list(X)
-            n = len(X)
-            self.__dict__.pop("n_features_in_", None)
-        else:
-            X = validate_data(
-                self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation"
-            )
-            n = X.shape[0]
+        X = self._checked_rows(X)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
         target = self._validate_targets(check_target(self, y, n)) if self._needs_y(y) else None
         weight, kept = kept_rows(sample_weight, X, n)
         data = Training(X, target, weight[kept], kept, n, began=began)
         data = data._replace(extra=self._describe(data))
-        if self._precomputed:
-            _check_gram(X)
+        self._check_gram(X)
         return data
 
     def _needs_y(self, y: Any) -> bool:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         return True
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
-
-    def _resolve_kernel(self, data: Training) -> Kernel:
-        if self._precomputed or (takes_any_rows(self.kernel)):
-            return resolve_kernel(self.kernel)
-        gamma = resolve_gamma(self.gamma, data.rows, data.weight)
-        return resolve_kernel(self.kernel, gamma, self.degree, self.coef0)
 
     def _warm_starts(self, data: Training, problems: list[tuple[IntArray, Problem]]) -> list[FloatArray | None]:
         """Where each task starts: at the fitted model's coefficients, made feasible, or from scratch."""
@@ -187,7 +151,7 @@ class KernelMachine(Machine):
     def _fitted_coefs(self, data: Training, problems: list[tuple[IntArray, Problem]]) -> list[FloatArray | None]:
         """Published coefficients of the last fit on the rows of every task."""
         table = np.zeros(data.n)
-        table[self.support_] = _dense(self.dual_coef_).ravel()
+        table[self.support_] = as_dense(self.dual_coef_).ravel()
         return [table[rows] for rows, _ in problems]
 
     def _publish_support(self, data: Training, support: IntArray, dual_coef: FloatArray) -> None:
@@ -196,57 +160,6 @@ class KernelMachine(Machine):
         self.support_vectors_: Any = self._support(data, support).vectors
         sparse_type = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
         self.dual_coef_: Any = sparse_type(dual_coef) if sp.issparse(data.X) else dual_coef
-
-    def _support(self, data: Training, rows: IntArray) -> Support:
-        """Some training rows, as a model keeps them: a precomputed kernel needs only their numbers."""
-        if self._precomputed:
-            return Support(rows, np.empty((0, 0)))
-        return Support(rows, [data.X[i] for i in rows] if isinstance(data.X, list) else data.X[rows])
-
-    # -- prediction -------------------------------------------------------------------------------------------
-
-    def _scores(self, X, coef: FloatArray, support: Support | None = None) -> FloatArray:
-        """sum_i coef_i k(x_i, x) for every row of X, in bounded memory; by default over the support vectors."""
-        return self._products(X, [coef], support)[0]
-
-    def _products(self, X, coefs: list[FloatArray], support: Support | None = None) -> list[FloatArray]:
-        """The same sums over the first rows of the support, over those that follow, ...: as many as each has lines."""
-        check_is_fitted(self)
-        X = self._validate_for_predict(X)
-        program, backend = self.kernel_.lower(), backend_for(self.device)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        results = [np.zeros((n, *coef.shape[1:])) for coef in coefs]
-        ends = np.cumsum([0, *map(len, coefs)])
-        threads = effective_threads(self.n_jobs)
-        with single_threaded_blas():
-            known = support or Support(self.support_, self.support_vectors_)
-            vectors = self._prepared(known, program, backend, getattr(X, "dtype", None))
-            parts = [vectors if len(coefs) == 1 else vectors.slice(*ends[k : k + 2]) for k in range(len(coefs))]
-            for first in range(0, n, PREDICT_ROWS):
-                rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=vectors, dtype=vectors.dtype)
-                for result, part, coef in zip(results, parts, coefs, strict=True):
-                    result[first : first + PREDICT_ROWS] = backend.product(program, rows, part, coef, threads)
-        return results
-
-    def _prepared(self, support: Support, program, backend, dtype):
-        """Training rows as the back end wants them; float32 rows meet them in float32 where that is safe."""
-        if self._precomputed:
-            nothing = np.empty((len(support.rows), 0))
-            return backend.prepare(program, nothing, columns=np.asarray(support.rows, dtype=np.intp))
-        vectors = support.vectors
-        narrow = dtype == np.float32 and vectors.dtype == np.float32 and float32_is_safe(self.kernel_, vectors)
-        return backend.prepare(program, vectors, dtype=np.float32 if narrow else np.float64)
-
-    def _validate_for_predict(self, X) -> RowData:
-        if takes_any_rows(self.kernel) and _not_numbers(X):
-            return list(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
-        if self._precomputed and X.shape[1] != self.shape_fit_[0]:
-            raise ValueError(
-                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
-                "the number of samples at training time"
-            )
-        return X
 
     @property
     def coef_(self) -> Array:
@@ -261,28 +174,3 @@ class KernelMachine(Machine):
 
     def _linear_weights(self) -> Array:
         return self.dual_coef_ @ self.support_vectors_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
-        return tags
-
-
-def _not_numbers(X: Any) -> bool:
-    """Whether X is a sequence of anything (strings, sets), to be handed to a user's kernel function as it is."""
-    return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S")
-
-
-def _check_gram(K: Array) -> None:
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix.")
-    if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max(initial=0.0))):
-        raise ValueError(
-            "Precomputed matrix must be symmetric; the largest difference from its transpose is "
-            f"{float(np.abs(K - K.T).max()):.3g}. Use (K + K.T) / 2 if that is rounding."
-        )
-
-
-def _dense(values: Any) -> Any:
-    return values.toarray() if sp.issparse(values) else np.asarray(values)

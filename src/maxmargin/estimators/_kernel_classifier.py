@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.estimators._base import KernelMachine, _dense
+from maxmargin.estimators._base import KernelMachine
 from maxmargin.estimators._kernel_folds import FoldTables, fold_scores, known_scores, solve_folds
+from maxmargin.estimators._kernel_model import as_dense
 from maxmargin.estimators._machine import Training, labels_of
 from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._run import Outcome
@@ -87,7 +88,7 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
     def _fitted_table(self, data: Training) -> FloatArray:
         """(lines, n) coefficients of the last fit."""
         table = np.zeros((self.dual_coef_.shape[0], data.n))
-        table[:, self.support_] = _dense(self.dual_coef_)
+        table[:, self.support_] = as_dense(self.dual_coef_)
         return table
 
     # -- prediction -------------------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
 
     def _task_scores(self, X):
         scheme = self._scheme
-        blocks = scheme.blocks(_dense(self.dual_coef_), self._support_label)
+        blocks = scheme.blocks(as_dense(self.dual_coef_), self._support_label)
         return scheme.from_blocks(self._products(X, blocks)) + self.intercept_
 
     def _fold_scores(self, X):
@@ -138,6 +139,6 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         return "sigmoid" if asked else self.calibration
 
     def _linear_weights(self):
-        coef = self._scheme.per_task(_dense(self.dual_coef_), self._support_label)
+        coef = self._scheme.per_task(as_dense(self.dual_coef_), self._support_label)
         weights = coef.T @ self.support_vectors_
         return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.estimators._base import Support
+from maxmargin.estimators._kernel_model import Support
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._many_classes import Folds
 from maxmargin.estimators._run import Outcome, Task, published_scale, run_tasks

@@ -10,7 +10,8 @@ from sklearn.base import OutlierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._base import KernelMachine, _dense
+from maxmargin.estimators._base import KernelMachine
+from maxmargin.estimators._kernel_model import as_dense
 from maxmargin.estimators._params import documented
 from maxmargin.problems import OneClassProblem, SVDDProblem
 
@@ -53,7 +54,7 @@ class OutlierMachine(OutlierMixin, KernelMachine):
     def score_samples(self, X):
         """The decision function before its offset; equal to the offset where they differ by rounding only."""
         check_is_fitted(self)
-        scores = self._scores(X, _dense(self.dual_coef_).ravel()) - self._self_similarity(X)
+        scores = self._scores(X, as_dense(self.dual_coef_).ravel()) - self._self_similarity(X)
         on_boundary = np.abs(scores - self.offset_) <= ROUNDING * (np.abs(scores) + np.abs(self.offset_))
         return np.where(on_boundary, self.offset_, scores)
 

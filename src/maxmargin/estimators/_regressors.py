@@ -9,7 +9,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._base import KernelMachine, _dense
+from maxmargin.estimators._base import KernelMachine
+from maxmargin.estimators._kernel_model import as_dense
 from maxmargin.estimators._params import documented
 from maxmargin.problems import NuSVRProblem, SVRProblem
 
@@ -26,7 +27,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     def predict(self, X):
         """Predicted target of every row."""
         check_is_fitted(self)
-        return self._scores(X, _dense(self.dual_coef_).ravel()) + self.intercept_[0]
+        return self._scores(X, as_dense(self.dual_coef_).ravel()) + self.intercept_[0]
 
 
 @documented

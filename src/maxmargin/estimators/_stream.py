@@ -38,7 +38,7 @@ def checked_chunk(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: A
 
 
 def _checked(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Chunk:
-    first = not hasattr(estimator, "coef_")
+    first = not hasattr(estimator, "classes_")
     if first and classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit.")
     X = validate_data(

@@ -12,7 +12,8 @@ from sklearn.base import clone, is_classifier
 
 from maxmargin._types import FloatArray
 from maxmargin.estimators import SVC, LinearSVC
-from maxmargin.estimators._base import KernelMachine, _dense
+from maxmargin.estimators._base import KernelMachine
+from maxmargin.estimators._kernel_model import as_dense
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.selection._exact_path import exact_path
 from maxmargin.selection._grid import default_values
@@ -152,7 +153,7 @@ def _gathered(Cs: FloatArray, models: list[Any], n: int) -> Path:
         Cs,
         np.array([np.nan if gap is None else gap.relative_gap for gap in gaps]),
         np.array([np.atleast_1d(model.intercept_) for model in models]),
-        np.array([_dense(coef)[0] for coef in coefs if coef is not None]) if one_task else None,
+        np.array([as_dense(coef)[0] for coef in coefs if coef is not None]) if one_task else None,
         _alphas(models, n),
         False,
         models,
@@ -165,7 +166,7 @@ def _alphas(models: list[Any], n: int) -> FloatArray | None:
         return None
     table = np.zeros((len(models), n))
     for line, model in zip(table, models, strict=True):
-        line[model.support_] = np.abs(_dense(model.dual_coef_)).ravel()
+        line[model.support_] = np.abs(as_dense(model.dual_coef_)).ravel()
     return table
 
 
@@ -196,7 +197,7 @@ def _exact(estimator: Any, X: Any, y: Any, sample_weight: Any, data: Any, first:
     def solve(C: float) -> FloatArray:
         model = clone(machine).set_params(C=C).fit(X, y, sample_weight=sample_weight)
         beta = np.zeros(training.n)
-        beta[model.support_] = _dense(model.dual_coef_).ravel()
+        beta[model.support_] = as_dense(model.dual_coef_).ravel()
         return beta[training.kept]
 
     points = exact_path(K, sign, weight, first, last, solve)

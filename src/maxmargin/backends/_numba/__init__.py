@@ -13,6 +13,7 @@ from maxmargin.backends._numba import (
     choose,
     coordinate,
     dual_coordinate,
+    expansion,
     program,
     slopes,
     small,
@@ -141,6 +142,12 @@ class NumbaBackend(Backend):
 
     def stochastic_steps(self, rows, push, visits, batch, run, lam, eta, radius, bias, averaged):
         return stochastic.steps(rows, push, visits, batch, *run, lam, eta, radius, bias, averaged)
+
+    def free_steps(self, K, g, push, visits, batch, v, u, state, lam, bias, averaged):
+        return int(expansion.free_steps(K, g, push, visits, batch, v, u, state, lam, bias, averaged))
+
+    def budget_steps(self, kept, block, state, batch, lam, kind, bias, averaged):
+        return int(expansion.budget_steps(kept, block, state, batch, lam, kind, bias, averaged))
 
     def perceptron_pass(self, rows, push, visits, w, bias, rate, constant):
         return stochastic.mistakes(rows, push, visits, w, bias, rate, constant)

@@ -1,0 +1,143 @@
+"""What every kernel model has: a kernel and its parameters, rows that are checked, sums over training rows."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin._validation import resolve_gamma
+from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
+from maxmargin.estimators._machine import Machine, Training
+from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
+
+#: Rows predicted together: memory stays bounded however many are asked for.
+PREDICT_ROWS = 4096
+
+
+class Support(NamedTuple):
+    """Training rows that a model predicts with."""
+
+    rows: IntArray
+    vectors: Any
+
+
+class KernelModel(Machine):
+    """Base of the estimators whose scores are sums of kernel values, sum_i coef_i k(x_i, x)."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "cache_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "device": [StrOptions({"auto", "cpu"})],
+        "n_jobs": [Integral, None],
+    }
+
+    # -- rows and kernel --------------------------------------------------------------------------------------
+
+    def _checked_rows(self, X: Any) -> RowData:
+        """Training rows as the kernel wants them."""
+        if sp.issparse(X) and self._precomputed:
+            raise TypeError("Sparse precomputed kernels are not supported; pass a dense square array.")
+        if takes_any_rows(self.kernel) and _not_numbers(X):
+            self.__dict__.pop("n_features_in_", None)
+            return list(X)
+        return validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation")
+
+    def _check_gram(self, X: RowData) -> None:
+        """Refuse a precomputed matrix that is none; after the targets, of which scikit-learn wants to hear first."""
+        if self._precomputed:
+            _check_gram(X)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+
+    def _resolve_kernel(self, data: Training) -> Kernel:
+        if self._precomputed or (takes_any_rows(self.kernel)):
+            return resolve_kernel(self.kernel)
+        gamma = resolve_gamma(self.gamma, data.rows, data.weight)
+        return resolve_kernel(self.kernel, gamma, self.degree, self.coef0)
+
+    def _support(self, data: Training, rows: IntArray) -> Support:
+        """Some training rows, as a model keeps them: a precomputed kernel needs only their numbers."""
+        if self._precomputed:
+            return Support(rows, np.empty((0, 0)))
+        return Support(rows, [data.X[i] for i in rows] if isinstance(data.X, list) else data.X[rows])
+
+    # -- prediction -------------------------------------------------------------------------------------------
+
+    def _scores(self, X, coef: FloatArray, support: Support | None = None) -> FloatArray:
+        """sum_i coef_i k(x_i, x) for every row of X, in bounded memory; by default over the support vectors."""
+        return self._products(X, [coef], support)[0]
+
+    def _products(self, X, coefs: list[FloatArray], support: Support | None = None) -> list[FloatArray]:
+        """The same sums over the first rows of the support, over those that follow, ...: as many as each has lines."""
+        check_is_fitted(self)
+        X = self._validate_for_predict(X)
+        program, backend = self.kernel_.lower(), backend_for(self.device)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        results = [np.zeros((n, *coef.shape[1:])) for coef in coefs]
+        ends = np.cumsum([0, *map(len, coefs)])
+        threads = effective_threads(self.n_jobs)
+        with single_threaded_blas():
+            known = support or Support(self.support_, self.support_vectors_)
+            vectors = self._prepared(known, program, backend, getattr(X, "dtype", None))
+            parts = [vectors if len(coefs) == 1 else vectors.slice(*ends[k : k + 2]) for k in range(len(coefs))]
+            for first in range(0, n, PREDICT_ROWS):
+                rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=vectors, dtype=vectors.dtype)
+                for result, part, coef in zip(results, parts, coefs, strict=True):
+                    result[first : first + PREDICT_ROWS] = backend.product(program, rows, part, coef, threads)
+        return results
+
+    def _prepared(self, support: Support, program, backend, dtype):
+        """Training rows as the back end wants them; float32 rows meet them in float32 where that is safe."""
+        if self._precomputed:
+            nothing = np.empty((len(support.rows), 0))
+            return backend.prepare(program, nothing, columns=np.asarray(support.rows, dtype=np.intp))
+        vectors = support.vectors
+        narrow = dtype == np.float32 and vectors.dtype == np.float32 and float32_is_safe(self.kernel_, vectors)
+        return backend.prepare(program, vectors, dtype=np.float32 if narrow else np.float64)
+
+    def _validate_for_predict(self, X) -> RowData:
+        if takes_any_rows(self.kernel) and _not_numbers(X):
+            return list(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
+        if self._precomputed and X.shape[1] != self.shape_fit_[0]:
+            raise ValueError(
+                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
+                "the number of samples at training time"
+            )
+        return X
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
+
+
+def _not_numbers(X: Any) -> bool:
+    """Whether X is a sequence of anything (strings, sets), to be handed to a user's kernel function as it is."""
+    return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S")
+
+
+def _check_gram(K: Array) -> None:
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix.")
+    if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max(initial=0.0))):
+        raise ValueError(
+            "Precomputed matrix must be symmetric; the largest difference from its transpose is "
+            f"{float(np.abs(K - K.T).max()):.3g}. Use (K + K.T) / 2 if that is rounding."
+        )
+
+
+def as_dense(values: Any) -> Any:
+    return values.toarray() if sp.issparse(values) else np.asarray(values)

@@ -1,0 +1,130 @@
+"""Kernel least squares (M26): closed forms, and conjugate gradients where the matrix is too large.
+
+Problem: min over f of sum_i weight_i |y_i - f(x_i)|^2 + lam ||f||^2, f = sum_j a_j k(x_j, .), many outputs at once.
+With D = sqrt(weight): a = D (D K D + lam)^-1 D y; for lam = 0 the pseudo-inverse, the smallest f of the best ones.
+Algorithms: an eigendecomposition (any lam, also 0; leave-one-out for free), Cholesky (lam > 0), and for many rows
+conjugate gradients. With landmarks f lies in the span of m rows and (K_nm' W K_nm + lam K_mm) a = K_nm' W y is solved,
+kernel values streamed, preconditioned by the same matrix with K_nm' K_nm replaced by n/m K_mm K_mm.
+Papers: Saunders, Gammerman and Vovk 1998; Rudi, Carratino and Rosasco 2017 (Falkon: the preconditioner).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
+from scipy.linalg.lapack import dpotri
+
+from maxmargin._types import FloatArray
+
+#: Shift of the diagonal of K_mm, relative to its trace, that makes it positive definite.
+JITTER = 1e-12
+
+
+@dataclass(frozen=True)
+class LeastSquaresSolution:
+    """Coefficients (n, outputs), and what is known besides."""
+
+    coef: FloatArray
+    residual: float  # of the linear system, relative
+    rank: int | None = None  # of K, as far as it was used
+    left_out: FloatArray | None = None  # (n, outputs) residuals of leave-one-out
+    n_iter: int = 0
+
+
+def solve_eigen(K: FloatArray, Y: FloatArray, weight: FloatArray, lam: float, cut: float) -> LeastSquaresSolution:
+    """By an eigendecomposition: eigenvalues up to ``cut`` times the largest count as 0."""
+    root = np.sqrt(weight)[:, None]
+    values, U = eigh(root * K * root.T)
+    used = np.abs(values) > cut * max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
+    inverse = np.zeros_like(values)
+    inverse[used] = 1.0 / (values[used] + lam)
+    if lam > 0:
+        inverse[~used] = 1.0 / lam
+    projected = U.T @ (root * Y)
+    a = U @ (inverse[:, None] * projected)
+    own = np.einsum("ij,j,ij->i", U, inverse, U)[:, None]
+    if lam == 0:  # the limit: where a part of y cannot be fitted, that part decides
+        outside = U[:, ~used]
+        share = np.einsum("ij,ij->i", outside, outside)[:, None]
+        there = share > cut
+        a_out = outside @ projected[~used]
+        left_out = np.where(there, a_out, a) / np.where(there, share, np.where(own == 0, np.inf, own))
+    else:
+        left_out = a / own
+    system = root * K @ (root * a) + lam * a
+    fitted = U[:, used] @ projected[used] if lam == 0 else root * Y
+    return LeastSquaresSolution(root * a, _relative(system - fitted, Y), int(used.sum()), left_out / root)
+
+
+def solve_cholesky(
+    K: FloatArray, Y: FloatArray, weight: FloatArray, lam: float, leave_one_out: bool
+) -> LeastSquaresSolution | None:
+    """By Cholesky, lam > 0; None if the matrix is not positive definite."""
+    root = np.sqrt(weight)[:, None]
+    system = root * K * root.T
+    system.flat[:: len(K) + 1] += lam
+    try:
+        factor = cho_factor(system, lower=True)
+    except LinAlgError:
+        return None
+    a = cho_solve(factor, root * Y)
+    a += cho_solve(factor, root * Y - system @ a)  # one refinement
+    residual = _relative(system @ a - root * Y, Y)
+    left_out = None
+    if leave_one_out:
+        inverse, _ = dpotri(factor[0], lower=1)
+        left_out = a / np.diag(inverse)[:, None] / root
+    return LeastSquaresSolution(root * a, residual, len(K), left_out)
+
+
+def solve_gradients(
+    apply: Callable[[FloatArray], FloatArray],
+    precondition: Callable[[FloatArray], FloatArray],
+    right: FloatArray,
+    tol: float,
+    max_iter: int,
+) -> tuple[FloatArray, float, int]:
+    """(x, relative residual, iterations) of apply(x) = right by preconditioned conjugate gradients, column by column.
+
+    All columns take their steps together.
+    """
+    x, r = np.zeros_like(right), right.copy()
+    z = precondition(r)
+    p, rho = z.copy(), np.einsum("ij,ij->j", r, z)
+    size = np.maximum(np.linalg.norm(right, axis=0), np.finfo(float).tiny)
+    steps = 0
+    while steps < max_iter:
+        steps += 1
+        q = apply(p)
+        curvature = np.einsum("ij,ij->j", p, q)
+        step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
+        x += step * p
+        r -= step * q
+        if float((np.linalg.norm(r, axis=0) / size).max(initial=0.0)) <= tol:
+            break
+        z = precondition(r)
+        rho, before = np.einsum("ij,ij->j", r, z), rho
+        p = z + np.divide(rho, before, out=np.zeros_like(rho), where=before > 0) * p
+    return x, float((np.linalg.norm(r, axis=0) / size).max(initial=0.0)), steps
+
+
+def falkon(K_mm: FloatArray, n: float, lam: float) -> Callable[[FloatArray], FloatArray]:
+    """v -> M^-1 v with M = n/m K_mm K_mm + lam K_mm, from two Cholesky factors."""
+    m = len(K_mm)
+    shifted = K_mm + JITTER * max(float(np.trace(K_mm)), np.finfo(float).tiny) * np.eye(m)
+    T = cholesky(shifted)  # K_mm = T'T
+    A = cholesky(n / m * (T @ T.T) + lam * np.eye(m))  # M = T' (n/m T T' + lam) T = T'A'A T
+
+    def solve(v: FloatArray) -> FloatArray:
+        half = solve_triangular(A, solve_triangular(T, v, trans=1), trans=1)
+        return solve_triangular(T, solve_triangular(A, half))
+
+    return solve
+
+
+def _relative(residual: FloatArray, Y: FloatArray) -> float:
+    size = float(np.linalg.norm(Y))
+    return float(np.linalg.norm(residual)) / size if size > 0 else float(np.linalg.norm(residual))
