@@ -15,7 +15,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +115,7 @@ def measure(table: str, name: str, split: Split, only: list[str] | None, repeat:
         X, X_test = X.toarray(), X_test.toarray()  # faster for scikit-learn
     X, X_test, y = X.astype(np.float64), X_test.astype(np.float64), split.y
     if table == "kernel":
-        sides = partial(_kernel_sides, name == "cadata", CS, fix_gamma({"gamma": SCALE}, X)["gamma"] * GAMMAS)()
+        sides = _kernel_sides(name == "cadata", CS, fix_gamma({"gamma": SCALE}, X)["gamma"] * GAMMAS)
     else:
         sides = _linear_sides(LINEAR_CS)
     for competitor, search in sides.items():

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight
 
-from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin._types import Array, FloatArray, IntArray, RowData
 
 #: Share of the free memory that the kernel cache takes by default, and its least and largest size in bytes.
 CACHE_SHARE, CACHE_LEAST, CACHE_LARGEST = 0.03, 2**26, 2**29
@@ -29,6 +29,22 @@ def kept_rows(sample_weight: Any, X: RowData, n: int) -> tuple[FloatArray, IntAr
             "Invalid input - all samples have zero or negative weights. Give at least one row a positive weight."
         )
     return weight, kept
+
+
+def not_numbers(X: Any) -> bool:
+    """Whether X is a sequence of anything (strings, sets), to be handed to a user's kernel function as it is."""
+    return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S")
+
+
+def check_gram(K: Array) -> None:
+    """Refuse a precomputed matrix that is not square or not symmetric."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix.")
+    if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max(initial=0.0))):
+        raise ValueError(
+            "Precomputed matrix must be symmetric; the largest difference from its transpose is "
+            f"{float(np.abs(K - K.T).max()):.3g}. Use (K + K.T) / 2 if that is rounding."
+        )
 
 
 def weighted_variance(X: RowData, weight: FloatArray) -> float:

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from maxmargin._types import Array, FloatArray, IntArray, RowData
-from maxmargin._validation import resolve_gamma
+from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin._validation import check_gram, not_numbers, resolve_gamma
 from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
 from maxmargin.estimators._machine import Machine, Training
 from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
@@ -46,7 +46,7 @@ class KernelModel(Machine):
         """Training rows as the kernel wants them."""
         if sp.issparse(X) and self._precomputed:
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense square array.")
-        if takes_any_rows(self.kernel) and _not_numbers(X):
+        if takes_any_rows(self.kernel) and not_numbers(X):
             self.__dict__.pop("n_features_in_", None)
             return list(X)
         return validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation")
@@ -54,7 +54,7 @@ class KernelModel(Machine):
     def _check_gram(self, X: RowData) -> None:
         """Refuse a precomputed matrix that is none; after the targets, of which scikit-learn wants to hear first."""
         if self._precomputed:
-            _check_gram(X)
+            check_gram(X)
 
     @property
     def _precomputed(self) -> bool:
@@ -107,7 +107,7 @@ class KernelModel(Machine):
         return backend.prepare(program, vectors, dtype=np.float32 if narrow else np.float64)
 
     def _validate_for_predict(self, X) -> RowData:
-        if takes_any_rows(self.kernel) and _not_numbers(X):
+        if takes_any_rows(self.kernel) and not_numbers(X):
             return list(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
         if self._precomputed and X.shape[1] != self.shape_fit_[0]:
@@ -122,21 +122,6 @@ class KernelModel(Machine):
         tags.input_tags.pairwise = self._precomputed
         tags.input_tags.sparse = not self._precomputed
         return tags
-
-
-def _not_numbers(X: Any) -> bool:
-    """Whether X is a sequence of anything (strings, sets), to be handed to a user's kernel function as it is."""
-    return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S")
-
-
-def _check_gram(K: Array) -> None:
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix.")
-    if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max(initial=0.0))):
-        raise ValueError(
-            "Precomputed matrix must be symmetric; the largest difference from its transpose is "
-            f"{float(np.abs(K - K.T).max()):.3g}. Use (K + K.T) / 2 if that is rounding."
-        )
 
 
 def as_dense(values: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral
@@ -72,13 +73,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Rows as arrays or CSR matrices of finite numbers."""
         return validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", reset=reset)
 
+    @abstractmethod
     def _learn(self, X: RowData, weight: FloatArray, kept: IntArray) -> None:
         """Find what the map needs to know, from the rows ``kept`` of X."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _map(self, X: RowData) -> Any:
         """Features of checked rows."""
-        raise NotImplementedError
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

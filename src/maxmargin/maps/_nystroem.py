@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
-from maxmargin._validation import resolve_gamma
+from maxmargin._validation import check_gram, not_numbers, resolve_gamma
 from maxmargin.backends import Rows, backend_for, effective_threads, float32_is_safe
 from maxmargin.exceptions import NotPSDError
 from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
@@ -138,7 +138,7 @@ class NystroemMap(FeatureMap):
         return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
 
     def _checked(self, X, reset):
-        if takes_any_rows(self.kernel) and _not_numbers(X):
+        if takes_any_rows(self.kernel) and not_numbers(X):
             if reset:
                 self.__dict__.pop("n_features_in_", None)
             return list(X)
@@ -182,11 +182,7 @@ class NystroemMap(FeatureMap):
         """K_mm in float64."""
         if self._precomputed:
             K = X[np.ix_(rows, rows)].astype(np.float64)
-            if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max(initial=0.0))):
-                raise ValueError(
-                    "a precomputed kernel must be symmetric; the largest difference from its transpose is "
-                    f"{float(np.abs(K - K.T).max()):.3g}. Use (K + K.T) / 2 if that is rounding."
-                )
+            check_gram(K)
             return K
         backend, program, points = backend_for("cpu"), self.kernel_.lower(), _taken(X, rows)
         K = backend.symmetric_tile(program, backend.prepare(program, points), threads)
@@ -314,11 +310,6 @@ def _positive_part(K: FloatArray) -> FloatArray:
             stacklevel=6,
         )
     return vectors[:, kept][:, ::-1] * np.sqrt(values[kept][::-1])
-
-
-def _not_numbers(X: Any) -> bool:
-    """Whether X is a sequence of anything (strings, sets), to be handed to a user's kernel function as it is."""
-    return not hasattr(X, "shape") or getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S")
 
 
 def _taken(X: RowData, rows: IntArray) -> RowData:

@@ -8,13 +8,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 
 from maxmargin._types import FloatArray
 from maxmargin.estimators import SVC, LinearSVC
-from maxmargin.estimators._base import KernelMachine
 from maxmargin.estimators._kernel_model import as_dense
 from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.kernels import Linear
 from maxmargin.selection._exact_path import exact_path
 from maxmargin.selection._grid import default_values
 
@@ -174,8 +174,7 @@ def _exact(estimator: Any, X: Any, y: Any, sample_weight: Any, data: Any, first:
     """The exact path of a two-class machine with the hinge loss."""
     linear = isinstance(estimator, LinearSVC) and estimator.loss == "hinge" and estimator.penalty == "l2"
     linear = linear and not estimator.scale
-    known = (isinstance(estimator, SVC) and isinstance(estimator, KernelMachine)) or linear
-    if not (known and is_classifier(estimator) and estimator.fit_intercept):
+    if not ((isinstance(estimator, SVC) or linear) and estimator.fit_intercept):
         raise ValueError(
             "exact=True is for SVC and LinearSVC(loss='hinge') with an intercept, whose paths are piecewise linear; "
             f"got {estimator!r}. Give Cs instead."
@@ -203,9 +202,8 @@ def _exact(estimator: Any, X: Any, y: Any, sample_weight: Any, data: Any, first:
     points = exact_path(K, sign, weight, first, last, solve)
     alphas = np.zeros((len(points), training.n))
     alphas[:, training.kept] = np.abs([point.beta for point in points])
-    has_weights = kernel.__class__.__name__ == "Linear"
     beta = np.array([point.beta for point in points])
-    coefs = np.asarray(beta @ rows) if has_weights else None
+    coefs = np.asarray(beta @ rows) if isinstance(kernel, Linear) else None
     return Path(
         np.array([point.C for point in points]),
         np.array([point.gap for point in points]),
