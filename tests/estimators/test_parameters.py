@@ -47,6 +47,8 @@ FLIPS = {
     "certify": ({}, False),
     "n_jobs": ({"n_jobs": 1}, 2),
     "warm_start": ({}, True),
+    "approximation": ({"n_components": 10}, "nystroem"),
+    "n_components": ({"approximation": "nystroem", "n_components": 10}, 20),
 }
 
 #: Their other values are errors.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +33,9 @@ class Design:
         self.threads = max(1, min(threads, self.nnz // WORTH_A_THREAD))
         per_row = self.nnz / max(1, self.n)
         self.gram_threads = max(1, min(threads, int(self.nnz * per_row / 2) // WORTH_A_THREAD))
+
+    #: Whether rows are computed when they are needed: then passes over them are what costs.
+    streamed: ClassVar[bool] = False
 
     @property
     def sparse(self) -> bool:

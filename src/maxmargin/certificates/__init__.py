@@ -6,6 +6,7 @@ distance to the optimum; it is computed as a sum of non-negative Fenchel-Young t
 """
 
 from maxmargin.certificates._all_classes import judge_all_classes
+from maxmargin.certificates._approximation import is_approximation, judge_approximation
 from maxmargin.certificates._certificate import Certificate, Definiteness, worst
 from maxmargin.certificates._certify import certify, certify_tasks
 from maxmargin.certificates._kernel import (
@@ -38,10 +39,12 @@ __all__ = [
     "certify",
     "certify_tasks",
     "definiteness",
+    "is_approximation",
     "is_linear_model",
     "judge",
     "judge_all",
     "judge_all_classes",
+    "judge_approximation",
     "judge_linear",
     "judge_linear_all_classes",
     "linear_tasks",

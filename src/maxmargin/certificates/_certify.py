@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin._types import RowData
+from maxmargin.certificates._approximation import certify_approximation, is_approximation
 from maxmargin.certificates._certificate import Certificate, worst
 from maxmargin.certificates._kernel import certify_kernel_tasks
 from maxmargin.certificates._linear import certify_linear_tasks
@@ -17,7 +18,8 @@ def certify(model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C:
     Parameters
     ----------
     model : fitted estimator
-        maxmargin's, scikit-learn's or scikit-learn-intelex's SVC, NuSVC, SVR, NuSVR, OneClassSVM; SVDD.
+        maxmargin's, scikit-learn's or scikit-learn-intelex's SVC, NuSVC, SVR, NuSVR, OneClassSVM; SVDD. Of an SVC on
+        landmarks (``approximation='nystroem'``) the certificate is of the full problem.
     X, y, sample_weight
         Exactly the training data, in the same order.
     C : float, optional
@@ -46,4 +48,6 @@ def certify_tasks(
     """One certificate per binary task (pair of classes, or class), in the order of ``intercept_``."""
     if is_linear_model(model):
         return certify_linear_tasks(model, X, y, sample_weight, C)
+    if is_approximation(model):
+        return certify_approximation(model, X, y, sample_weight, C)
     return certify_kernel_tasks(model, X, y, sample_weight, C)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from maxmargin.certificates import is_approximation
+from maxmargin.estimators._approximation import fit_approximation, landmark_fold_scores, landmark_scores
 from maxmargin.estimators._kernel_classifier import KernelClassifier
 from maxmargin.estimators._params import documented
 from maxmargin.estimators._run import Task, run_tasks
@@ -46,10 +48,19 @@ class SVC(KernelClassifier):
     break_ties : bool, default=False
         Ties are always broken by the scores; True with shape 'ovo' is an error, as in scikit-learn.
     random_state : int, RandomState or None, default=None
-        Seed of the rows that a bounded certificate recomputes, of the folds of a calibration and of random code words.
+        Seed of the rows that a bounded certificate recomputes, of the folds of a calibration, of random code words and
+        of landmarks.
     fit_intercept : bool, default=True
         False drops b and with it the dual's equality constraint.
     {many_classes}
+    approximation : {'nystroem'} or None, default=None
+        'nystroem' looks for w only in the span of some rows, the landmarks: for more rows than the exact machine can
+        take. That reduced problem is solved to a relative gap of ``gap_tol`` (or, if None, ``tol``), and the
+        certificate is its own. How far the model is from the optimum of the full problem, ``certify='full'`` and
+        :func:`maxmargin.certify` say, at the cost of all kernel values between support vectors. With
+        ``warm_start=True`` a fit with ``approximation=None`` goes on from it.
+    n_components : int, default=1000
+        Landmarks, drawn at random; only with an approximation.
 
     Attributes
     ----------
@@ -57,10 +68,13 @@ class SVC(KernelClassifier):
     {many_attributes}
     coef_ : ndarray of shape (n_tasks, n_features)
         Weights of the features, of the linear kernel.
+    landmarks_, landmark_vectors_, landmark_coef_
+        Row numbers of the landmarks, these rows, and their coefficients (n_tasks, n_landmarks), which the scores of an
+        approximation are made of; ``dual_coef_`` then holds the dual variables of the reduced problem.
 
     References
     ----------
-    Cortes and Vapnik 1995, eq. (8)-(12); Chang and Lin 2011, section 2.1.
+    Cortes and Vapnik 1995, eq. (8)-(12); Chang and Lin 2011, section 2.1; Williams and Seeger 2001 (landmarks).
 
     Examples
     --------
@@ -77,6 +91,8 @@ class SVC(KernelClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
+        "approximation": [StrOptions({"nystroem"}), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -108,11 +124,30 @@ class SVC(KernelClassifier):
         warm_start=False,
         code_words="one-hot",
         calibration=None,
+        approximation=None,
+        n_components=1000,
     ):
         self._store(locals())
 
     def _fit_data(self, data):
+        if self.approximation is not None:
+            return fit_approximation(self, data)
         return fit_all_classes(self, data) if self._multiclass in SINGLE else super()._fit_data(data)
+
+    def _task_scores(self, X):
+        if is_approximation(self):
+            return landmark_scores(self, X, self.landmark_coef_) + self.intercept_
+        return super()._task_scores(X)
+
+    def _fold_scores(self, X):
+        if is_approximation(self):
+            return landmark_fold_scores(self, X)
+        return super()._fold_scores(X)
+
+    def _linear_weights(self):
+        if is_approximation(self):
+            return np.asarray(self.landmark_coef_ @ self.landmark_vectors_)
+        return super()._linear_weights()
 
     def _problem(self, task, data, weight, kernel):
         if np.isinf(self.C):

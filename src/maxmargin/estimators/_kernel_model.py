@@ -66,6 +66,14 @@ class KernelModel(Machine):
         gamma = resolve_gamma(self.gamma, data.rows, data.weight)
         return resolve_kernel(self.kernel, gamma, self.degree, self.coef0)
 
+    def _counted_rows(self, data: Training) -> RowData:
+        """The rows that count, as a kernel machine of their own would get them."""
+        if len(data.kept) == data.n:
+            return data.X
+        if self._precomputed:
+            return data.X[np.ix_(data.kept, data.kept)]
+        return [data.X[i] for i in data.kept] if isinstance(data.X, list) else data.X[data.kept]
+
     def _support(self, data: Training, rows: IntArray) -> Support:
         """Some training rows, as a model keeps them: a precomputed kernel needs only their numbers."""
         if self._precomputed:

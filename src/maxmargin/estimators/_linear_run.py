@@ -26,7 +26,7 @@ def solve_linear(
     design: Design,
     problems: list[LinearProblem],
     where: list[IntArray | None],
-    starts: list[LinearPoint | None],
+    starts: Sequence[LinearPoint | None],
     reporter: FitReporter,
 ) -> list[LinearSolution]:
     """Solve the problems, each on all rows (None) or on those that ``where`` names; the estimator says how."""

@@ -42,7 +42,7 @@ def fit_all_classes(estimator: Any, data: Training) -> Any:
             f"solver={estimator.solver!r} is for two-class problems; multiclass={estimator._multiclass!r} needs 'auto'"
         )
     kernel, problem = estimator._resolve_kernel(data), all_classes_problem(estimator, data)
-    rows = data.X if len(data.kept) == data.n else _take(estimator, data)
+    rows = estimator._counted_rows(data)
     reporter = FitReporter(estimator, data.X, data.y)
     reporter.begin(1)
     after_round, end = reporter.round_callback(0)
@@ -86,12 +86,6 @@ class _Run:
         e = self.estimator
         watch = Watch(e.tol, e.gap_tol, e.max_iter, self.deadline, self.interrupted, callback)
         return self.solver.solve(problem, self.gram, watch, start)
-
-
-def _take(estimator: Any, data: Training) -> Any:
-    if estimator._precomputed:
-        return data.X[np.ix_(data.kept, data.kept)]
-    return [data.X[i] for i in data.kept] if isinstance(data.X, list) else data.X[data.kept]
 
 
 def _lines(alpha: FloatArray) -> FloatArray:

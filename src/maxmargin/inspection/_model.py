@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from maxmargin._foreign import MACHINES, kernel_of
 from maxmargin._types import Array, FloatArray, IntArray, RowData
-from maxmargin.certificates import Scaling, take, weights_of
+from maxmargin.certificates import Scaling, is_approximation, take, weights_of
 from maxmargin.kernels import Kernel, Linear, Precomputed, takes_any_rows
 from maxmargin.multiclass import SINGLE, CodeWords, OneVsOne, Scheme, make_scheme
 
@@ -209,6 +209,9 @@ def read(model: Any) -> Fitted:
         W, b = weights_of(model)
         scaling = Scaling(model.center_, model.scale_) if hasattr(model, "scale_") else None
         return LinearFitted(*shared, b, W, scaling)
+    if is_approximation(model):
+        b, coef = np.asarray(model.intercept_), model.landmark_coef_.T
+        return KernelFitted(*shared, b, kernel_of(model), model.landmarks_, model.landmark_vectors_, coef)
     table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
     coef = table.T
     if scheme is not None and classes is not None:

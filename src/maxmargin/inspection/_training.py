@@ -9,7 +9,14 @@ import numpy as np
 
 from maxmargin._foreign import Delivered, delivered_tasks
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin.certificates import LinearDelivered, linear_tasks, recomputed_scores, take, training_rows
+from maxmargin.certificates import (
+    LinearDelivered,
+    is_approximation,
+    linear_tasks,
+    recomputed_scores,
+    take,
+    training_rows,
+)
 from maxmargin.inspection._model import Fitted, LinearFitted, count, read, read_classifier, scaled_rows
 from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.penalties import Penalty
@@ -127,6 +134,11 @@ def read_training(
         raise TypeError(f"{what} is about a machine's optimum, and a perceptron has none: it stops at any separation")
     if isinstance(fitted, LinearFitted):
         return _linear(fitted, X, y, sample_weight, what, slack)
+    if is_approximation(model):
+        raise TypeError(
+            f"{what} is about the optimum of the full problem, which a machine on landmarks is not at: fit with "
+            "approximation=None (warm_start=True goes on from here), or ask certify() how far it is"
+        )
     kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, None)
     scores = recomputed_scores(kernel, X, tasks)
     made = [_kernel_task(name, task, f) for name, task, f in zip(fitted.names, tasks, scores, strict=True)]

@@ -216,6 +216,12 @@ class NystroemMap(FeatureMap):
         in_blocks(fill, len(out), landmarks.n, effective_threads(self.n_jobs))
         return out
 
+    def expansion(self, w: FloatArray) -> FloatArray:
+        """Coefficients a with phi(x).w = sum_j a_j k(z_j, x), for one w or several, (features,) or (features, k)."""
+        if _triangular(self.factor_):
+            return solve_triangular(self.factor_, w, lower=True, trans=1)
+        return (self.factor_ / np.square(self.factor_).sum(axis=0)) @ w
+
     def _prepared(self, dtype: Any) -> Rows:
         """The landmarks as the back end wants them; float32 rows meet them in float32 where that is safe."""
         program, backend = self.kernel_.lower(), backend_for("cpu")

@@ -37,6 +37,7 @@ def can_store(machine: Any, strengths: list[float], data: Data) -> bool:
     plain = machine.solver in ("auto", "decomposition") and machine.gap_tol is None and machine.max_iter < 0
     if is_classifier(machine):
         plain &= machine._wanted_calibration is None and machine._multiclass not in SINGLE
+        plain &= machine.approximation is None
     return plain and WholeMatrix.fits(n, cache_bytes(machine.cache_size) - _copies(machine, n, classes))
 
 

@@ -12,11 +12,14 @@ from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.features import FeatureSets
 from maxmargin.solvers.head_start import HeadStart
 from maxmargin.solvers.primal_dual import PrimalDual
-from maxmargin.solvers.semismooth import DIRECT, SemismoothNewton
+from maxmargin.solvers.semismooth import DIRECT, DIRECT_DENSE, SemismoothNewton
 from maxmargin.solvers.subgradient import Subgradient
 
 #: What a user may pass as ``solver`` of a linear machine.
 LINEAR_NAMES = ("auto", "newton", "dual-coordinate", "primal-dual", "subgradient")
+
+#: Rows per column from which a dense design is tall.
+TALL = 4
 
 
 def make_linear_solver(name: str, problem: LinearProblem, design: Design, backend: Backend, seed: int = 0) -> Any:
@@ -35,12 +38,12 @@ def make_linear_solver(name: str, problem: LinearProblem, design: Design, backen
         return Subgradient()
     if name == "primal-dual" or not penalty.separable:
         return PrimalDual()
-    if name == "dual-coordinate" or (name == "auto" and quadratic and design.d > DIRECT):
+    if name == "dual-coordinate" or (name == "auto" and quadratic and design.d > DIRECT and not _tall(design)):
         return DualCoordinate(backend, seed)
     if penalty.absolute > 0 and design.d > DIRECT:
         return FeatureSets(SemismoothNewton(backend))
     newton = SemismoothNewton(backend)
-    kinked = name == "auto" and quadratic and not loss.smooth
+    kinked = name == "auto" and quadratic and not loss.smooth and not design.streamed
     return HeadStart(DualCoordinate(backend, seed), newton) if kinked else newton
 
 
@@ -52,6 +55,11 @@ def require_convex(loss: Loss, penalty: Penalty) -> None:
             f"{loss.name if not loss.convex else penalty.name} is not convex. What works is any of the losses "
             f"{_names(LOSSES)} with any of the penalties {_names(PENALTIES)}."
         )
+
+
+def _tall(design: Design) -> bool:
+    """Whether Newton's equations are quickly formed beside the many passes that dual coordinates need."""
+    return design.streamed or (not design.sparse and TALL * design.d <= design.n and design.d <= DIRECT_DENSE)
 
 
 def _names(kinds: dict[str, Any]) -> str:

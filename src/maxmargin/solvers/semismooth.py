@@ -4,8 +4,10 @@ Problem: min P(w) + sum C_i L(t_i, x_i.w + b); P made of squares and absolute va
 Algorithm: kinks are smoothed around multipliers (:mod:`._smoothing`); Newton's method with an exact line search
 minimises the smooth function; its slopes become the next multipliers. A loss without kinks needs Newton's method only.
 Invariant: f = X w + b; beta, the slopes of the rows at f, is within its bounds.
-Cost: a step multiplies with X three times and forms X'DX of the rows on a parabola, which are few near the end.
-Papers: Hestenes 1969 and Rockafellar 1976 (multipliers), Li, Sun and Toh 2018 (semismooth Newton inside).
+Cost: a step multiplies with X three times and forms X'DX of the rows on a parabola, which are few near the end; with
+many columns a sample of these rows will do, for the line search is exact whatever the direction.
+Papers: Hestenes 1969 and Rockafellar 1976 (multipliers), Li, Sun and Toh 2018 (semismooth Newton inside), Byrd, Chin,
+Neveitt and Nocedal 2011 (sampled Hessians).
 """
 
 from __future__ import annotations
@@ -41,8 +43,10 @@ FLAT_ENOUGH, SEARCHES = 0.1, 30
 JITTER = 1e-13
 #: Steps after which X' beta is summed afresh: rounding does not pile up.
 REFRESH = 16
-#: Weights up to which Newton's equations are solved directly.
-DIRECT = 2500
+#: Weights up to which Newton's equations are solved directly, and up to which if X is dense.
+DIRECT, DIRECT_DENSE = 2500, 8192
+#: From so many columns on, rows on a parabola beyond this many per column are sampled.
+SAMPLED_COLUMNS, SAMPLED_ROWS = 500, 8
 #: Steps without any gain of the gap that end the fit, or a part of it whose gap was less than this share of the last's.
 PATIENCE, WORTHWHILE = 60, 0.5
 
@@ -82,6 +86,7 @@ class _Run:
             centre = np.clip(design.combine(start.beta) - problem.penalty.quadratic * self.w, -held, held)
         self.penalty = SmoothPenalty(problem.penalty, scale * np.sqrt(problem.C.sum()), self.w, centre)
         self.combined, self.combined_of, self.additions = np.zeros(design.d), np.zeros(design.n), 0
+        self.random = np.random.default_rng(0)
 
     def solve(self, n_iter: int) -> LinearSolution:
         first, inner, since, stuck, least = n_iter, 0, 0, 0, np.inf
@@ -168,13 +173,14 @@ class _Run:
         return step > 0
 
     def _direction(self, gradient: FloatArray, weight: FloatArray) -> FloatArray:
-        diagonal = self.penalty.curvature(self.w)
-        if self.design.d > DIRECT:
+        d, diagonal = self.design.d, self.penalty.curvature(self.w)
+        if d > DIRECT:
             used = np.flatnonzero(weight)
             if len(used) <= DIRECT and diagonal.min() > 0:
                 return by_rows(self.design.take(used), diagonal, weight[used], -gradient, self.problem.fit_intercept)
-            return conjugate_gradients(self.design, diagonal, weight, -gradient, self.problem.fit_intercept)
-        d = self.design.d
+            if self.design.sparse or d > DIRECT_DENSE:
+                return conjugate_gradients(self.design, diagonal, weight, -gradient, self.problem.fit_intercept)
+        weight = self._sampled(weight)
         matrix = np.zeros((len(gradient), len(gradient)))  # the upper triangle will do
         self.design.upper_gram(weight, matrix[:d, :d])
         matrix.flat[: (len(gradient) + 1) * d : len(gradient) + 1] += diagonal
@@ -183,6 +189,16 @@ class _Run:
             matrix[:d, d] = self.design.combine(weight)
             matrix[d, d] = corner if corner > 0 else self.rows.largest  # no row on its parabola: go on until one is
         return solve_equilibrated(matrix, -gradient)
+
+    def _sampled(self, weight: FloatArray) -> FloatArray:
+        """The weights, or those of a sample of the rows that count, enlarged so that their mean sum is the same."""
+        most = SAMPLED_ROWS * self.design.d
+        used = np.flatnonzero(weight) if self.design.d >= SAMPLED_COLUMNS else weight[:0]
+        if len(used) <= most:
+            return weight
+        chosen, sampled = self.random.choice(used, most, replace=False), np.zeros_like(weight)
+        sampled[chosen] = weight[chosen] * (len(used) / most)
+        return sampled
 
 
 def by_rows(design: Design, diagonal: FloatArray, weight: FloatArray, rhs: FloatArray, bias: bool) -> FloatArray:
