@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ from maxmargin.problems import (
 )
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD")
+#: Kernel machines whose coefficients are dual variables on average only.
+STOCHASTIC = ("KernelPegasosSVC",)
 
 
 class Delivered(NamedTuple):
@@ -47,12 +50,17 @@ class _Training(NamedTuple):
     C: Any
 
 
+def is_stochastic(model: Any) -> bool:
+    """Whether the model is one of the stochastic kernel machines."""
+    return any(c.__name__ in STOCHASTIC for c in type(model).__mro__)
+
+
 def delivered_tasks(
     model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None
 ) -> tuple[Kernel, RowData, list[Delivered]]:
     """(kernel, X as checked, tasks) of a fitted model and its training data."""
     given = _training(model, X, y, sample_weight, C)
-    if given.machine in ("SVC", "NuSVC"):
+    if given.machine in ("SVC", "NuSVC", *STOCHASTIC):
         return given.kernel, given.X, _classifier_tasks(model, given, y)
     kept = given.kept
     coef = np.zeros(len(given.weight))
@@ -77,10 +85,16 @@ def delivered_all_classes(
 
 def _training(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None) -> _Training:
     """The training data, checked against the model."""
-    machine = next((c.__name__ for c in type(model).__mro__ if c.__name__ in MACHINES), None)
+    known = (*MACHINES, *STOCHASTIC)
+    machine = next((c.__name__ for c in type(model).__mro__ if c.__name__ in known), None)
     if machine is None:
-        raise TypeError(f"the kernel machines known are {', '.join(MACHINES)}, got {type(model).__name__}")
+        raise TypeError(f"the kernel machines known are {', '.join(known)}, got {type(model).__name__}")
     check_is_fitted(model)
+    if len(model.support_) and np.min(model.support_) < 0:
+        raise ValueError(
+            f"this {machine} keeps vectors that are no training rows (it was fitted with a budget, or to a stream), so "
+            "that it has no dual point to judge; fit without a budget, on all rows"
+        )
     if not takes_any_rows(model.kernel):
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     n = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -125,7 +139,12 @@ def _classifier_tasks(model: Any, given: _Training, y: Any) -> list[Delivered]:
     costs = getattr(model, "C_", None)  # our NuSVC with class weights is an SVC with a C of its own per task
     bias, diagonal = getattr(model, "fit_intercept", True), given.kernel.diag(given.X)
     words = _words(model)
-    binary = _pairs(len(model.classes_), label, coef, given.kept) if words is None else _bits(words, label, coef, given)
+    if words is not None:
+        binary = _bits(words, label, coef, given)
+    elif given.machine in STOCHASTIC:  # a line of coefficients per pair
+        binary = _pairs(len(model.classes_), label, given.kept, coef)
+    else:
+        binary = _packed_pairs(len(model.classes_), label, coef, given.kept)
     tasks: list[Delivered] = []
     for rows, sign, task_coef in binary:
         problem: Problem
@@ -154,17 +173,20 @@ def _bits(words: FloatArray, label: IntArray, coef: FloatArray, given: _Training
     return [(given.kept, bit[label[given.kept]], line[given.kept]) for bit, line in zip(words.T, coef, strict=True)]
 
 
-def _pairs(k: int, label: IntArray, coef: FloatArray, kept: IntArray):
-    """The same of all pairs, in LIBSVM's layout of ``dual_coef_``: class a's rows hold pair (a, b) in line b - 1."""
-    for a in range(k):
-        for b in range(a + 1, k):
-            rows = kept[(label[kept] == a) | (label[kept] == b)]
-            first = label[rows] == a
-            sign = np.where(first, 1.0, -1.0)
-            if k == 2:
-                yield rows, -sign, coef[0, rows]
-            else:
-                yield rows, sign, np.where(first, coef[b - 1, rows], coef[a, rows])
+def _pairs(k: int, label: IntArray, kept: IntArray, coef: FloatArray):
+    """The same of all pairs, each with a line of coefficients of its own."""
+    for line, (a, b) in zip(coef, combinations(range(k), 2), strict=True):
+        rows = kept[(label[kept] == a) | (label[kept] == b)]
+        sign = np.where(label[rows] == a, 1.0, -1.0)
+        yield rows, -sign if k == 2 else sign, line[rows]
+
+
+def _packed_pairs(k: int, label: IntArray, coef: FloatArray, kept: IntArray):
+    """The same in LIBSVM's layout of ``dual_coef_``: class a's rows hold pair (a, b) in line b - 1."""
+    if k == 2:
+        return _pairs(k, label, kept, coef)
+    lines = [np.where(label == a, coef[b - 1], coef[a]) for a, b in combinations(range(k), 2)]
+    return _pairs(k, label, kept, np.array(lines))
 
 
 def kernel_of(model: Any, X: RowData = None) -> Kernel:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVC, KernelPegasosSVC, KernelPerceptron, PegasosSVC, Perceptron
+from maxmargin import SVC, KernelPegasosSVC, KernelPerceptron, PegasosSVC, Perceptron, certify
 from maxmargin.backends import backend_for
 from maxmargin.backends._numba import expansion
 from maxmargin.kernels import Gaussian
@@ -490,3 +490,26 @@ def test_every_parameter_is_documented_and_no_other(machine):
     lines = [line for line in text.splitlines() if " : " in line and not line.startswith(" ")]
     documented = {part for line in lines for part in line.partition(" : ")[0].split(", ")}
     assert documented == set(inspect.signature(machine).parameters)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "code"])
+def test_certify_finds_the_certificate_of_the_fit(multiclass, bias):
+    X, y = load_iris(return_X_y=True)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    model = KernelPegasosSVC(lam=1e-2, multiclass=multiclass, fit_intercept=bias, class_weight={0: 2.0})
+    model.fit(X, y, sample_weight=weight)
+    found = certify(model, X, y, sample_weight=weight)
+    assert found.gap == pytest.approx(model.certificate_.gap, rel=1e-9)
+    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert found.holds
+
+
+def test_certify_refuses_vectors_that_are_no_rows():
+    X, y = load_iris(return_X_y=True)
+    for model in (
+        KernelPegasosSVC(budget=5, random_state=0).fit(X, y),
+        KernelPegasosSVC().partial_fit(X[::2], y[::2], classes=[0, 1, 2]).partial_fit(X[1::2], y[1::2]),
+    ):
+        with pytest.raises(ValueError, match="no dual point to judge"):
+            certify(model, X, y)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._foreign import Delivered, delivered_all_classes, delivered_tasks
+from maxmargin._foreign import Delivered, delivered_all_classes, delivered_tasks, is_stochastic
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate, Definiteness
@@ -54,7 +54,8 @@ def certify_kernel_tasks(
     kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, C)
     definite = definiteness(kernel, X, union([task.rows for task in tasks]))
     scores = recomputed_scores(kernel, X, tasks)
-    return [judge(repaired(kernel, X, task, f), f, definite) for task, f in zip(tasks, scores, strict=True)]
+    mend = made_feasible if is_stochastic(model) else repaired
+    return [judge(mend(kernel, X, task, f), f, definite) for task, f in zip(tasks, scores, strict=True)]
 
 
 def _certified_all_classes(
@@ -67,16 +68,21 @@ def _certified_all_classes(
 
 
 def repaired(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Delivered:
-    """A task whose dual point misses its constraints by rounding, with a feasible point beside it.
+    """A task whose dual point misses its constraints by rounding, with a feasible point beside it."""
+    beta, _, _ = task.problem.recovered(task.dual_coef, f, task.intercept)
+    miss = task.problem.qp.infeasibility(beta)
+    if miss <= FEASIBILITY_TOL or miss > REPAIRABLE or isinstance(task.problem, HardMarginProblem):
+        return task
+    return made_feasible(kernel, X, task, f)
+
+
+def made_feasible(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Delivered:
+    """The task with a feasible dual point near its own.
 
     The model's w stays as it is; it is then no longer w(alpha), and the gap gains 1/2 ||w - w(alpha)||^2.
     """
-    problem = task.problem
-    beta, _, _ = problem.recovered(task.dual_coef, f, task.intercept)
-    miss = problem.qp.infeasibility(beta)
-    if miss <= FEASIBILITY_TOL or miss > REPAIRABLE or isinstance(problem, HardMarginProblem):
-        return task
-    moved = problem.qp.nearby(beta) - beta
+    beta, _, _ = task.problem.recovered(task.dual_coef, f, task.intercept)
+    moved = task.problem.qp.nearby(beta) - beta
     support = np.flatnonzero(moved)
     change = scores_at(kernel, X, task.rows[support], task.rows[support], moved[support])
     scale = float(np.abs(task.dual_coef).sum()) / max(float(np.abs(beta).sum()), np.finfo(float).tiny)

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from maxmargin._foreign import Delivered
-from maxmargin.certificates import Certificate, definiteness, judge, recomputed_scores, scores_at, worst
+from maxmargin.certificates import Certificate, definiteness, judge, made_feasible, recomputed_scores, worst
 from maxmargin.estimators._kernel_online import KernelOnline
 from maxmargin.estimators._machine import Training, leaves_no_trace
 from maxmargin.estimators._params import document_classes
@@ -271,19 +271,10 @@ class KernelPegasosSVC(KernelOnline):
         ]
         definite = definiteness(kernel, data.X, data.kept)
         scores = recomputed_scores(kernel, data.X, found)
-        return [judge(_feasible(kernel, data.X, one), f, definite) for one, f in zip(found, scores, strict=True)]
+        return [judge(made_feasible(kernel, data.X, one, f), f, definite) for one, f in zip(found, scores, strict=True)]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # without an intercept half of all directions are of one class, whatever the weights of the classes
         tags.classifier_tags.poor_score = not self.fit_intercept and (self._precomputed or self.kernel == "linear")
         return tags
-
-
-def _feasible(kernel: Any, X: Any, task: Delivered) -> Delivered:
-    """The task with a feasible dual point, and its distance from w."""
-    near = task.problem.qp.nearby(task.dual_coef)
-    moved = near - task.dual_coef
-    used = np.flatnonzero(moved)
-    change = scores_at(kernel, X, task.rows[used], task.rows[used], moved[used])
-    return task._replace(dual_coef=near, distance=max(0.0, 0.5 * float(moved[used] @ change)))
