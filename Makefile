@@ -5,6 +5,7 @@ SCALING_ARGS ?=
 STOCHASTIC_ARGS ?=
 CLASSES_ARGS ?=
 SELECTION_ARGS ?=
+LARGE_ARGS ?=
 MACHINE_ARGS ?=
 PYTEST_ARGS ?=
 
@@ -15,7 +16,7 @@ BIN := .venv/bin
 endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format arena scaling stochastic classes selection machine wheel clean
+.PHONY: demo test lint format arena scaling stochastic classes selection large machine wheel clean
 
 demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
 	$(BIN)/python -m maxmargin.demo
@@ -46,6 +47,9 @@ classes: .venv/.arena        ## many classes and probabilities beside wrappers: 
 
 selection: .venv/.arena      ## choosing C and gamma beside GridSearchCV: make selection SELECTION_ARGS="--data DIR"
 	$(BIN)/python -m benchmarks.selection $(SELECTION_ARGS)
+
+large: .venv/.arena          ## landmarks and budgets on many rows: make large LARGE_ARGS="--data DIR"
+	$(BIN)/python -m benchmarks.large $(LARGE_ARGS)
 
 machine: .venv/.arena        ## measure what this machine can do
 	$(BIN)/python -m benchmarks.machine $(MACHINE_ARGS)

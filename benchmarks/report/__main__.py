@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import classes, growth, linear, markdown, minimum, rates, results, selection
+from benchmarks.report import classes, growth, large, linear, markdown, minimum, rates, results, selection
 
 
 def make(
@@ -16,6 +16,7 @@ def make(
     machine: dict[str, Any] | None = None,
     many_classes: dict[str, Any] | None = None,
     searches: dict[str, Any] | None = None,
+    beyond: dict[str, Any] | None = None,
 ) -> dict[str, str]:
     """Every table that can be made of these, by name."""
     tables = results.tables(arena) | linear.tables(arena)
@@ -30,6 +31,8 @@ def make(
         tables |= classes.tables(many_classes)
     if searches is not None:
         tables |= selection.tables(searches)
+    if beyond is not None:
+        tables |= large.tables(beyond)
     return tables
 
 
@@ -49,9 +52,10 @@ def main(arguments: list[str] | None = None) -> None:
     p.add_argument("--machine", type=Path, metavar="FILE", help="what benchmarks.machine wrote")
     p.add_argument("--classes", type=Path, metavar="FILE", help="what benchmarks.classes wrote")
     p.add_argument("--selection", type=Path, metavar="FILE", help="what benchmarks.selection wrote")
+    p.add_argument("--large", type=Path, metavar="FILE", help="what benchmarks.large wrote")
     p.add_argument("--into", type=Path, metavar="PAGE", help="put the tables into this page instead of printing them")
     options = p.parse_args(arguments)
-    others = (options.scaling, options.machine, options.classes, options.selection)
+    others = (options.scaling, options.machine, options.classes, options.selection, options.large)
     tables = make([_read(path) for path in options.arena], *map(_optional, others))
     if options.into is None:
         print("\n\n".join(f"<!-- table: {name} -->\n\n{text}\n\n<!-- end -->" for name, text in tables.items()))
