@@ -17,7 +17,7 @@ def certify(model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C:
     Parameters
     ----------
     model : fitted estimator
-        maxmargin's, scikit-learn's or scikit-learn-intelex's SVC, NuSVC, SVR, NuSVR, OneClassSVM; SVDD.
+        maxmargin's, scikit-learn's or scikit-learn-intelex's SVC, NuSVC, SVR, NuSVR, OneClassSVM; SVDD and LSSVC.
     X, y, sample_weight
         Exactly the training data, in the same order.
     C : float, optional

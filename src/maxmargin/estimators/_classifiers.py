@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from maxmargin.estimators._kernel_classifier import KernelClassifier
+from maxmargin.estimators._kernel_classifier import SupportVectorClassifier
 from maxmargin.estimators._params import documented
 from maxmargin.estimators._run import Task, run_tasks
 from maxmargin.estimators._single_machine import fit_all_classes
@@ -21,7 +21,7 @@ LEAST_MARGIN = 1e-3
 
 
 @documented
-class SVC(KernelClassifier):
+class SVC(SupportVectorClassifier):
     r"""Support vector classifier, exact, with a proof of optimality.
 
     For two classes with signs t_i, and C_i = C * class weight * sample weight,
@@ -75,7 +75,7 @@ class SVC(KernelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelClassifier._parameter_constraints,
+        **SupportVectorClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
     }
 
@@ -122,7 +122,7 @@ class SVC(KernelClassifier):
 
 
 @documented
-class NuSVC(KernelClassifier):
+class NuSVC(SupportVectorClassifier):
     r"""nu-support vector classifier: nu bounds the shares of margin errors (from above) and of support vectors.
 
     For every pair of classes, in LIBSVM's scale, with v_i the row's weight,
@@ -174,7 +174,7 @@ class NuSVC(KernelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelClassifier._parameter_constraints,
+        **SupportVectorClassifier._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
 

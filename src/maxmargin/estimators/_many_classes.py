@@ -135,7 +135,10 @@ class ManyClasses:
         ndarray of shape (n_samples,) for two classes: positive means ``classes_[1]``. Beyond, (n_samples, n_classes).
         """
         check_is_fitted(self)
-        scores = self._task_scores(X)
+        return self._decisions(self._task_scores(X))
+
+    def _decisions(self, scores: FloatArray) -> FloatArray:
+        """The decision function from the scores of the tasks."""
         return scores.ravel() if len(self.classes_) == 2 else self._scheme.decide(scores)
 
     def predict(self, X):

@@ -85,7 +85,8 @@ class DualQP:
 
     def snapped(self, beta: FloatArray, tol: float) -> FloatArray:
         """``beta`` with values within ``tol`` (relative) of a bound, or of 0, moved onto it."""
-        size = tol * (self.upper - self.lower)
+        width = self.upper - self.lower
+        size = tol * np.where(np.isinf(width), 0.0, width)  # a variable without bounds has none to be near
         beta = np.where(np.abs(beta) <= size, 0.0, beta)
         beta = np.where(beta >= self.upper - size, self.upper, beta)
         return np.where(beta <= self.lower + size, self.lower, beta)
