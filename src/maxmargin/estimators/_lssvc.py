@@ -33,8 +33,8 @@ class LSSVC(KernelClassifier):
     C : float, default=1.0
         Cost of the squared errors; finite.
     kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
-        As in :class:`~maxmargin.SVC`. One that is not positive semi-definite is an error where K + diag(1/C) is not
-        positive definite; otherwise the system is solved, and the certificate does not hold.
+        As in :class:`~maxmargin.SVC`. Of one that is not positive semi-definite the solution is a stationary point,
+        and the certificate does not hold; where K + diag(1/C) is singular it is an error.
     degree : int, default=3
         Degree of 'poly'.
     gamma : {'scale', 'auto'} or float, default='scale'
@@ -55,7 +55,7 @@ class LSSVC(KernelClassifier):
         'cholesky' is the closed form. 'cg', conjugate gradients with a Nystroem preconditioner, stores no matrix.
         'auto' takes it where a task has more than 12,000 rows, or matrices that do not fit.
     tol : float, default=1e-6
-        Relative residual at which conjugate gradients end.
+        Relative residual at which conjugate gradients end; a closed form that rounding leaves with more warns.
     max_iter : int, default=200
         Most of their steps.
     cache_size : 'auto' or float, default='auto'

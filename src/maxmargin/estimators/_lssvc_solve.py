@@ -30,6 +30,8 @@ from maxmargin.solvers.bordered import Bordered, solve_bordered
 
 #: Matrices of a task's size that the closed form takes room for, and the share of the free memory it may take.
 MATRICES, MEMORY_SHARE = 3, 0.5
+#: Relative residual of the closed form from which on it is no solution.
+HOPELESS = 0.1
 
 
 class FoldMachine(NamedTuple):
@@ -108,7 +110,8 @@ class _Run:
     def solve(self, group: Group) -> None:
         """All tasks of a group."""
         began = time.perf_counter()
-        outcomes = self._closed_form(group) if self.closed else self._gradients(group)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is an error below
+            outcomes = self._closed_form(group) if self.closed else self._gradients(group)
         for k, outcome in zip(group.numbers, outcomes, strict=True):
             self.found[k] = outcome
             if self.reporter.active:
@@ -182,6 +185,11 @@ class _Run:
             problem = LSSVCProblem(np.ascontiguousarray(group.T[:, k]), C, bias)
             left = problem.sign - problem.ridged(beta, f[:, k]) - b
             residual = float(np.sqrt(C @ left**2 / C.sum()))  # the targets are of size 1
+            if self.closed and not residual <= HOPELESS:
+                raise ValueError(
+                    f"C={self.estimator.C:g} is too large for kernel values of this size: rounding errors leave a "
+                    f"relative residual of {residual:.1e}; take a smaller C, or scale the features"
+                )
             reached = residual <= self.estimator.tol if work.reached is None else work.reached
             status = Status.OPTIMAL if reached else Status.STALLED if self.closed else Status.MAX_ITER
             seconds = time.perf_counter() - work.began

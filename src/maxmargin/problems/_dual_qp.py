@@ -161,7 +161,8 @@ class DualQP:
         if (beta < self.lower).any() or (beta > self.upper).any():
             size = np.maximum(np.maximum(self.upper, -self.lower), np.finfo(float).tiny)
             outside = np.maximum(self.lower - beta, beta - self.upper)
-            worst = float(np.max(np.where(outside > 0, outside / size, 0.0)))
+            there = outside > 0
+            worst = float(np.max(outside[there] / size[there]))
         mass = float(np.abs(beta).sum())
         if self.balance and max(mass, abs(self.total)) > 0:
             worst = max(worst, abs(float(beta.sum()) - self.total) / max(mass, abs(self.total)))

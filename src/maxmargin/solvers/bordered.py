@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve
 
 from maxmargin._types import Array, FloatArray
 from maxmargin.solvers.least_squares import Ridge
@@ -42,7 +42,7 @@ class Bordered:
         assert self.border is not None  # then too
         if not held.any():
             return self.beta, self.intercept, T[:0]
-        e = cho_solve(cho_factor(self.inverse[np.ix_(held, held)]), self.beta[held])
+        e = _solved(self.inverse[np.ix_(held, held)], self.beta[held])
         beta = self.beta - self.inverse[:, held] @ e
         beta[held] = 0.0
         return beta, self.intercept - self.border[held] @ e, T[held] - e
@@ -69,6 +69,14 @@ def solve_bordered(K: FloatArray, T: FloatArray, C: FloatArray, fit_intercept: b
     return Bordered(beta, intercept, P, border)
 
 
+def _solved(P: FloatArray, right: FloatArray) -> FloatArray:
+    """P^-1 right, P being symmetric and, if K is a kernel, positive definite."""
+    try:
+        return cho_solve(cho_factor(P), right)
+    except LinAlgError:
+        return solve(P, right, assume_a="sym")
+
+
 def _bordered(system: Ridge, T: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(beta, intercepts, v)."""
     solved = system.solve(np.column_stack([T, np.ones(len(T))]))
@@ -79,22 +87,24 @@ def _bordered(system: Ridge, T: FloatArray) -> tuple[FloatArray, FloatArray, Flo
 
 
 class Spectrum(Ridge):
-    """The same by eigenvalues, where C is so large that rounding alone makes R K R + lam indefinite."""
+    """The same by eigenvalues, where R K R + lam is not positive definite.
+
+    Either C is so large that rounding alone makes it so, or K is no kernel: then the solution is a stationary point.
+    """
 
     def _factorise(self, system: FloatArray) -> None:
         values, self.vectors = eigh(system, overwrite_a=True)
         lam = float(self.shift[0, 0] * self.root[0, 0] ** 2)
         rounding = ROUNDINGS * len(values) * np.finfo(float).eps * float(np.abs(values).max())
-        if values[0] < lam - rounding:
+        self.values = np.where(np.abs(values - lam) <= rounding, lam, values)
+        if np.abs(self.values).min() <= rounding and values[0] < lam - rounding:
             raise ValueError(
-                f"K + diag(1/C) is not positive definite: the kernel matrix has the eigenvalue {values[0] - lam:.3g} "
-                "(rows weighted by C), so it is no kernel; take a positive semi-definite one, or a smaller C"
+                "K + diag(1/C) is singular, for the kernel matrix has negative eigenvalues (the smallest of R K R, "
+                f"R = sqrt(C), is {values[0] - lam:.3g}); take a positive semi-definite kernel, or another C"
             )
-        self.values = np.maximum(values, lam)
 
     def _once(self, Y: FloatArray) -> FloatArray:
         return self.root * (self.vectors @ ((self.vectors.T @ (self.root * Y)) / self.values[:, None]))
 
     def inverse(self) -> FloatArray:
-        half = self.root * self.vectors / np.sqrt(self.values)
-        return half @ half.T
+        return self.root * (self.vectors / self.values @ self.vectors.T) * self.root.T

@@ -21,6 +21,8 @@ from maxmargin._types import FloatArray
 
 #: Shift of the diagonal of K_mm, relative to its trace, that makes it positive definite.
 JITTER = 1e-12
+#: Rows of a matrix that are mirrored at a time.
+MIRRORED = 256
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,21 @@ class Ridge:
 
     def inverse(self) -> FloatArray:
         """(K + lam diag(1/weight))^-1; takes the factor's memory, so nothing can be solved afterwards."""
-        lower, _ = dpotri(self.factor, lower=1, overwrite_c=1)
+        whole, _ = dpotri(self.factor, lower=1, overwrite_c=1)
         del self.factor
-        lower = np.tril(lower)
-        whole = lower + np.tril(lower, -1).T
+        _mirror(whole)
         whole *= self.root
         whole *= self.root.T
         return whole
+
+
+def _mirror(matrix: FloatArray) -> None:
+    """Copy what is below the diagonal to above it, in place."""
+    for first in range(0, len(matrix), MIRRORED):
+        last = first + MIRRORED
+        matrix[first:last, last:] = matrix[last:, first:last].T
+        corner = np.tril(matrix[first:last, first:last])
+        matrix[first:last, first:last] = corner + np.tril(corner, -1).T
 
 
 def solve_cholesky(
