@@ -23,6 +23,7 @@ from maxmargin.estimators._streamed import (
     warn_unless_solved,
 )
 from maxmargin.kernels import Kernel
+from maxmargin.maps import LANDMARK_METHODS
 from maxmargin.solvers.least_squares import (
     LeastSquaresSolution,
     falkon,
@@ -64,6 +65,8 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         Eigenvalues up to this share of the largest count as 0; None: n times the rounding error of a float.
     n_landmarks : int or None, default=None
         When given, f lies in the span of so many rows, drawn at random: for very many rows. Kernel values are streamed.
+    landmarks : {'uniform', 'k-means++', 'leverage'}, default='uniform'
+        How they are drawn, as in :class:`~maxmargin.NystroemMap`.
     leave_one_out : bool, default=False
         Whether to publish ``loo_residuals_`` (closed forms only).
     tol : float, default=1e-6
@@ -120,6 +123,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         "solver": [StrOptions({"auto", "eigen", "cholesky", "cg"})],
         "rank_tol": [Interval(Real, 0.0, 1.0, closed="left"), None],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "landmarks": [StrOptions(set(LANDMARK_METHODS))],
         "leave_one_out": ["boolean"],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -137,6 +141,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         solver="auto",
         rank_tol=None,
         n_landmarks=None,
+        landmarks="uniform",
         leave_one_out=False,
         tol=1e-6,
         max_iter=200,
@@ -209,7 +214,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
 
     def _by_landmarks(self, data: Training, kernel: Kernel) -> tuple[LeastSquaresSolution, IntArray]:
         """f in the span of some rows: conjugate gradients on the normal equations, kernel values streamed."""
-        chosen = draw_landmarks(self, data, kernel, self.n_landmarks)
+        chosen = draw_landmarks(self, data, kernel, self.n_landmarks, self.landmarks)
         blocks = Blocks(self, data, kernel, chosen)
         K_mm, mass = blocks.among(), float(data.weight.sum())
         if self.lam == 0:

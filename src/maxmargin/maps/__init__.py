@@ -1,8 +1,15 @@
 """Explicit feature maps: finite features whose dot products are, or approximate, kernel values (M25)."""
 
 from maxmargin.maps._fourier import RandomFourierMap
-from maxmargin.maps._landmarks import choose_landmarks
+from maxmargin.maps._landmarks import LANDMARK_METHODS, choose_landmarks, distinct_rows
 from maxmargin.maps._nystroem import NystroemMap
 from maxmargin.maps._polynomial import PolynomialMap
 
-__all__ = ["NystroemMap", "PolynomialMap", "RandomFourierMap", "choose_landmarks"]
+__all__ = [
+    "LANDMARK_METHODS",
+    "NystroemMap",
+    "PolynomialMap",
+    "RandomFourierMap",
+    "choose_landmarks",
+    "distinct_rows",
+]
