@@ -307,6 +307,21 @@ def test_a_class_of_one_row_is_never_held_out():
         assert np.isfinite(model.loo_decision_).all()
 
 
+@pytest.mark.parametrize("kind", [LSSVC, SVC])
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+def test_classes_of_one_row_have_no_folds_and_rule_nothing_out(kind, scheme):
+    for k in (2, 3):
+        X = np.arange(float(k))[:, None]
+        model = kind(calibration="sigmoid", multiclass=scheme).fit(X, np.arange(k))
+        assert len(model.folds_.intercept) == 0
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+        assert model.predict_set(X, coverage=0.5).all()
+
+
+def test_of_one_row_nothing_is_known_but_its_class():
+    np.testing.assert_allclose(LSSVC(leave_one_out=True).fit([[0.0], [1.0]], [0, 1]).loo_decision_, [1.0, -1.0])
+
+
 # -- proofs -------------------------------------------------------------------------------------------------------
 
 
@@ -429,7 +444,7 @@ def test_a_huge_C_ends_at_rounding_and_says_so(pair):
     assert large.fit_status_ == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for C in (1e17, 1e60, 1e300):
+        for C in (1e17, 1e60, 1e300, 1.7e308):
             with pytest.raises(ValueError, match="smaller C"):
                 LSSVC(kernel="linear", C=C).fit(X, y)
         flexible = LSSVC(gamma=100.0, C=1e17).fit(X, y)  # whose kernel matrix is far from singular

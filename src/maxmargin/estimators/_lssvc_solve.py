@@ -17,7 +17,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin._validation import _free_memory, cache_bytes
 from maxmargin.backends import effective_threads, run_queue, single_threaded_blas
 from maxmargin.certificates import take
-from maxmargin.estimators._kernel_folds import fold_tables, held_out_scores, known_scores
+from maxmargin.estimators._kernel_folds import held_out_scores, known_scores, packed_folds
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._many_classes import Folds
 from maxmargin.estimators._progress import FitReporter
@@ -25,7 +25,7 @@ from maxmargin.estimators._run import Outcome, levels_to_caller
 from maxmargin.estimators._streamed import DIRECT_ROWS, conjugate_gradients, gram_of, warn_unless_solved
 from maxmargin.kernels import Kernel
 from maxmargin.problems import LSSVCProblem
-from maxmargin.solvers import FOLDS, Record, Solution, Status
+from maxmargin.solvers import Record, Solution, Status
 from maxmargin.solvers.bordered import Bordered, solve_bordered
 
 #: Matrices of a task's size that the closed form takes room for, and the share of the free memory it may take.
@@ -128,6 +128,8 @@ class _Run:
         K = gram.matrix()
         if not np.isfinite(K).all():
             raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
+        if not np.isfinite(C.max() * np.abs(K).max()):
+            raise ValueError(f"C={self.estimator.C:g} times the kernel's values is not finite; take a smaller C")
         left_out = self.estimator.leave_one_out
         solved = solve_bordered(K, T, C, self.estimator.fit_intercept, left_out or self.number is not None)
         folds = [solved.without(held, T) for held in self._held(group)]
@@ -162,7 +164,9 @@ class _Run:
 
     def _held(self, group: Group) -> list[Any]:
         """The rows of the group that every fold holds out."""
-        return [] if self.number is None else [self.number[group.rows] == fold for fold in range(FOLDS)]
+        if self.number is None:
+            return []
+        return [self.number[group.rows] == fold for fold in range(int(self.number.max(initial=-1)) + 1)]
 
     def _outcomes(
         self,
@@ -241,16 +245,15 @@ def _record(outcome: LSOutcome, seconds: float) -> Record:
 
 def cross_validated(estimator: Any, data: Training, outcomes: list[LSOutcome]) -> tuple[Folds, FloatArray]:
     """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
-    scheme, label, number = data.extra.scheme, data.extra.label, outcomes[0].number
+    number, count = outcomes[0].number, len(outcomes[0].folds)
     assert number is not None  # a calibration was asked for when they were solved
-    tables = [scheme.pack([outcome.folds[k].coef for outcome in outcomes], label) for k in range(FOLDS)]
-    intercept = np.array([[outcome.folds[k].intercept for outcome in outcomes] for k in range(FOLDS)])
-    folds = Folds(number, fold_tables(estimator, data, tables), intercept)
-    whole = all(len(outcome.delivered.rows) == len(label) for outcome in outcomes)
-    if not whole or outcomes[0].folds[0].held is None:
+    machines = [[(own.folds[k].coef, own.folds[k].intercept) for own in outcomes] for k in range(count)]
+    folds = packed_folds(estimator, data, number, machines)
+    whole = all(len(outcome.delivered.rows) == len(number) for outcome in outcomes)
+    if not whole or any(outcomes[0].folds[k].held is None for k in range(count)):
         return folds, held_out_scores(estimator, data, folds)
     scores = np.column_stack([known_scores(outcome) for outcome in outcomes])
-    for k in range(FOLDS):
+    for k in range(count):
         scores[number == k] = np.column_stack([outcome.folds[k].held for outcome in outcomes])
     return folds, scores
 
