@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from maxmargin.certificates import Certificate, certify
     from maxmargin.estimators import (
+        LSSVC,
         SGDSVC,
         SVC,
         SVDD,
@@ -64,6 +65,7 @@ _HOMES = {
     "KernelLeastSquares": "estimators",
     "KernelPegasosSVC": "estimators",
     "KernelPerceptron": "estimators",
+    "LSSVC": "estimators",
     "LinearClassifier": "estimators",
     "LinearRegressor": "estimators",
     "LinearSVC": "estimators",
@@ -109,6 +111,7 @@ _MODULES = (
 )
 
 __all__ = [
+    "LSSVC",
     "SGDSVC",
     "SGDSVCCV",
     "SVC",

@@ -15,6 +15,7 @@ from maxmargin.problems import (
     ALL_CLASSES,
     AllClassesProblem,
     HardMarginProblem,
+    LSSVCProblem,
     NuSVCProblem,
     NuSVRProblem,
     OneClassProblem,
@@ -24,7 +25,7 @@ from maxmargin.problems import (
     SVRProblem,
 )
 
-MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD")
+MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD", "LSSVC")
 #: Kernel machines whose coefficients are dual variables on average only.
 STOCHASTIC = ("KernelPegasosSVC",)
 
@@ -60,7 +61,7 @@ def delivered_tasks(
 ) -> tuple[Kernel, RowData, list[Delivered]]:
     """(kernel, X as checked, tasks) of a fitted model and its training data."""
     given = _training(model, X, y, sample_weight, C)
-    if given.machine in ("SVC", "NuSVC", *STOCHASTIC):
+    if given.machine in ("SVC", "NuSVC", "LSSVC", *STOCHASTIC):
         return given.kernel, given.X, _classifier_tasks(model, given, y)
     kept = given.kept
     coef = np.zeros(len(given.weight))
@@ -129,7 +130,7 @@ def _labels_and_coef(model: Any, given: _Training, y: Any) -> tuple[IntArray, Fl
     coef = np.zeros((model.dual_coef_.shape[0], len(label)))
     coef[:, _support(model, given.kept)] = _dense(model.dual_coef_)
     weight = given.weight
-    if given.machine == "SVC" or hasattr(model, "C_"):  # LIBSVM's nu-SVC does not look at class weights
+    if given.machine != "NuSVC" or hasattr(model, "C_"):  # LIBSVM's nu-SVC does not look at class weights
         weight = weight * np.asarray(model.class_weight_)[label]
     return label, coef, weight
 
@@ -150,6 +151,8 @@ def _classifier_tasks(model: Any, given: _Training, y: Any) -> list[Delivered]:
         problem: Problem
         if costs is not None:
             problem = SVCProblem(sign, costs[len(tasks)] * weight[rows], bias)
+        elif given.machine == "LSSVC":
+            problem = LSSVCProblem(sign, given.C * weight[rows], bias)
         elif given.machine == "NuSVC":
             problem = NuSVCProblem(sign, weight[rows], float(model.nu), bias, float(diagonal[rows].max()))
         elif np.isinf(given.C):

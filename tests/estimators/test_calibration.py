@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SGDSVC, SVC, LinearClassifier, LinearSVC, NuSVC, PegasosSVC, Perceptron
+from maxmargin import LSSVC, SGDSVC, SVC, LinearClassifier, LinearSVC, NuSVC, PegasosSVC, Perceptron
 from maxmargin.calibration import (
     fit_calibrator,
     fit_isotonic,
@@ -40,6 +40,8 @@ CLASSIFIERS = [
     SVC(multiclass="weston-watkins"),
     SVC(kernel="linear", C=np.inf, multiclass="ovo"),
     NuSVC(nu=0.1),
+    LSSVC(C=10),
+    LSSVC(C=10, multiclass="ovo"),
     LinearSVC(),
     LinearSVC(multiclass="ovo"),
     LinearSVC(multiclass="crammer-singer"),

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import (
+    LSSVC,
     SVC,
     SVDD,
     SVR,
@@ -50,6 +51,12 @@ CHECKED = [
     *[machine(penalty="l1", tol=1e-13) for machine in LINEAR],
     LinearSVC(multiclass="crammer-singer", tol=1e-13, max_iter=10**5),
     LinearClassifier("logistic"),
+    LSSVC(),
+    LSSVC(kernel="linear"),
+    LSSVC(fit_intercept=False),
+    LSSVC(kernel="precomputed", multiclass="ovo"),
+    LSSVC(multiclass="code", code_words="exhaustive", leave_one_out=True),
+    LSSVC(solver="cg", tol=1e-12),
 ]
 EXPECTED_FAILURES: dict[str, str] = {}
 

@@ -294,6 +294,25 @@ def test_landmarks_are_drawn_by_the_seed_from_the_rows_that_differ():
     np.testing.assert_array_equal(np.unique(crowd[model.support_], axis=0), np.unique(X[first.support_], axis=0))
 
 
+@pytest.mark.parametrize("method", ["k-means++", "leverage"])
+def test_landmarks_find_small_groups(method):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([0.1 * rng.normal(size=(600, 2)), 0.1 * rng.normal(size=(6, 2)) + 5.0])
+    y = np.r_[np.arange(600) % 2, np.full(6, 2)]
+    chosen, drawn = (
+        [KernelDiscriminantAnalysis(n_landmarks=8, gamma=1.0, landmarks=m, random_state=s).fit(X, y) for s in range(5)]
+        for m in (method, "uniform")
+    )
+    assert all((model.support_ >= 600).any() for model in chosen)
+    assert not all((model.support_ >= 600).any() for model in drawn)
+    K = rbf_kernel(X, gamma=1.0)
+    weight = np.where(np.arange(len(X)) % 5 == 0, 0.0, 1.0)  # rows that do not count are none
+    for kernel, rows in (("rbf", X), ("precomputed", K)):
+        model = KernelDiscriminantAnalysis(kernel=kernel, n_landmarks=8, gamma=1.0, landmarks=method)
+        assert (weight[model.fit(rows, y, weight).support_] > 0).all()
+        assert model.predict(rows[600:]).tolist() == [2] * 6
+
+
 def test_kernel_values_come_in_blocks(monkeypatch):
     X, y = blobs(500)
     whole = KernelDiscriminantAnalysis(n_landmarks=30).fit(X, y)
@@ -322,6 +341,7 @@ def test_many_rows_take_little_memory():
 # -- laws ------------------------------------------------------------------------------------------------------------
 
 SEEDS = st.integers(0, 10**6)
+LANDMARKS = st.sampled_from(["uniform", "k-means++", "leverage"])
 LAWS = settings(max_examples=15, deadline=None)
 
 
@@ -343,14 +363,15 @@ def test_rotations_change_nothing(seed, kernel, classes):
 
 
 @LAWS
-@given(SEEDS, st.sampled_from(["rbf", "linear", "sigmoid"]), st.sampled_from([None, 12, 500]))
-def test_weights_are_repetitions(seed, kernel, n_landmarks):
+@given(SEEDS, st.sampled_from(["rbf", "linear", "sigmoid"]), st.sampled_from([None, 12, 500]), LANDMARKS)
+def test_weights_are_repetitions(seed, kernel, n_landmarks, landmarks):
     X, y = blobs(40, 3, 4, seed)
     rng = np.random.default_rng(seed)
     times = rng.integers(0, 4, len(X))
     times[[np.flatnonzero(y == k)[0] for k in range(3)]] = 1
     order = rng.permutation(np.repeat(np.arange(len(X)), times))
-    model = KernelDiscriminantAnalysis(kernel=kernel, n_landmarks=n_landmarks, random_state=seed)
+    landmarks = "uniform" if kernel == "sigmoid" else landmarks  # the others' chances are those of a true kernel
+    model = KernelDiscriminantAnalysis(kernel=kernel, n_landmarks=n_landmarks, landmarks=landmarks, random_state=seed)
     same(clone(model).fit(X, y, sample_weight=times), clone(model).fit(X[order], y[order]), X, X)
 
 
@@ -441,6 +462,7 @@ def test_errors_say_what_was_wrong_and_what_to_do():
         "n_components": [0, 1.5, "all"],
         "reg": [-1.0, "small"],
         "n_landmarks": [0, -3, 0.5],
+        "landmarks": ["kmeans", None],
         "priors": [0.5],
         "kernel": ["rbff", 3],
         "gamma": [-1.0],
@@ -514,6 +536,7 @@ FLIPS = {
     "coef0": ({"kernel": "poly"}, 1.0),
     "reg": ({}, 0.1),
     "n_landmarks": ({}, 10),
+    "landmarks": ({"n_landmarks": 10}, "leverage"),
     "priors": ({}, [0.2, 0.3, 0.5]),
     "random_state": ({"n_landmarks": 10}, 1),
 }

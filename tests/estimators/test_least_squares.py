@@ -13,6 +13,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import KernelLeastSquares
+from maxmargin.estimators import _streamed
 from maxmargin.kernels import Gaussian, Linear
 
 
@@ -99,6 +100,43 @@ def test_landmarks_are_as_good_as_all_rows_where_they_are_many(diabetes):
     assert some.score(X, Y) == pytest.approx(whole.score(X, Y), abs=0.005)
     everything = KernelLeastSquares(lam=0.1, gamma=1.0, n_landmarks=1000).fit(X, Y)
     np.testing.assert_allclose(everything.predict(X), whole.predict(X))
+
+
+@pytest.mark.parametrize("method", ["k-means++", "leverage"])
+def test_chosen_landmarks_see_what_few_rows_have_to_say(method):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([0.1 * rng.normal(size=(600, 2)), 0.1 * rng.normal(size=(6, 2)) + 5.0])
+    y = np.r_[np.zeros(600), np.ones(6)]
+    errors = [
+        KernelLeastSquares(lam=1e-3, gamma=1.0, n_landmarks=8, landmarks=m, random_state=3).fit(X, y).predict(X) - y
+        for m in (method, "uniform")
+    ]
+    assert np.abs(errors[0]).max() < 0.1
+    assert np.abs(errors[1]).max() > 0.5
+    with pytest.raises(ValueError, match="'landmarks' parameter"):
+        KernelLeastSquares(lam=1e-3, n_landmarks=8, landmarks="grid").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "options", [{"solver": "cg"}, {"n_landmarks": 60}, {"n_landmarks": 60, "landmarks": "leverage"}]
+)
+def test_matrices_rows_that_are_no_numbers_and_weights_of_zero_are_streamed_too(diabetes, options, monkeypatch):
+    X, Y = diabetes
+    monkeypatch.setattr(_streamed, "PRECONDITION_ROWS", 40)
+    weight = np.where(np.arange(len(X)) % 4 == 0, 0.0, 1.0)
+    options = {"lam": 0.1, "gamma": 3.0, "tol": 1e-12, "max_iter": 1000, "random_state": 0, **options}
+    K = Gaussian(gamma=3.0)(X)
+    drawn_from_values = "n_landmarks" in options  # other rows: precomputed ones cannot be put into order
+    expected = KernelLeastSquares("rbf", **options).fit(X, Y, weight)
+    given = KernelLeastSquares("precomputed", **options).fit(K, Y, weight)
+    anything = KernelLeastSquares(lambda A, B: Gaussian(gamma=3.0)(np.array(A), np.array(B)), **options)
+    anything.fit([tuple(row) for row in X], Y, weight)
+    for model, rows in ((given, K), (anything, [tuple(row) for row in X])):
+        assert (weight[model.support_] > 0).all()
+        if drawn_from_values:
+            assert model.score(rows, Y) == pytest.approx(expected.score(X, Y), abs=0.05)
+        else:
+            np.testing.assert_allclose(model.predict(rows), expected.predict(X), rtol=1e-7)
 
 
 def test_composite_kernels_and_rows_that_are_no_numbers():

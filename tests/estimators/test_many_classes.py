@@ -16,7 +16,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as Theirs
 
-from maxmargin import SGDSVC, SVC, LinearClassifier, LinearSVC, NuSVC, PegasosSVC, Perceptron, certify
+from maxmargin import LSSVC, SGDSVC, SVC, LinearClassifier, LinearSVC, NuSVC, PegasosSVC, Perceptron, certify
 from maxmargin.certificates import certify_tasks
 from maxmargin.kernels import Gaussian
 from maxmargin.problems import CrammerSingerProblem, WestonWatkinsProblem
@@ -27,6 +27,7 @@ MACHINES = [
     SVC(C=3),
     NuSVC(nu=0.1),
     LinearSVC(),
+    LSSVC(),
     LinearClassifier(),
     PegasosSVC(lam=1e-2),
     SGDSVC(lam=1e-2),

@@ -19,8 +19,8 @@ def certify(model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C:
     ----------
     model : fitted estimator
         maxmargin's, scikit-learn's or scikit-learn-intelex's SVC, NuSVC, SVR, NuSVR, OneClassSVM, and their linear
-        machines; SVDD and KernelPegasosSVC. Of an SVC on landmarks (``approximation='nystroem'``) the certificate is
-        of the full problem.
+        machines; SVDD, LSSVC and KernelPegasosSVC. Of an SVC on landmarks (``approximation='nystroem'``) the
+        certificate is of the full problem.
     X, y, sample_weight
         Exactly the training data, in the same order.
     C : float, optional

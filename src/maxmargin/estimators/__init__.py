@@ -7,6 +7,7 @@ from maxmargin.estimators._kernel_perceptron import KernelPerceptron
 from maxmargin.estimators._least_squares import KernelLeastSquares
 from maxmargin.estimators._linear_any import LinearClassifier, LinearRegressor
 from maxmargin.estimators._linear_svm import LinearSVC, LinearSVR
+from maxmargin.estimators._lssvc import LSSVC
 from maxmargin.estimators._one_class import SVDD, OneClassSVM
 from maxmargin.estimators._pegasos import PegasosSVC
 from maxmargin.estimators._perceptron import Perceptron
@@ -14,6 +15,7 @@ from maxmargin.estimators._regressors import SVR, NuSVR
 from maxmargin.estimators._sgd import SGDSVC
 
 __all__ = [
+    "LSSVC",
     "SGDSVC",
     "SVC",
     "SVDD",

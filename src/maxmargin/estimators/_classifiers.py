@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from maxmargin.certificates import is_approximation
 from maxmargin.estimators._approximation import fit_approximation, landmark_fold_scores, landmark_scores
-from maxmargin.estimators._kernel_classifier import KernelClassifier
+from maxmargin.estimators._kernel_classifier import SupportVectorClassifier
 from maxmargin.estimators._params import documented
 from maxmargin.estimators._run import Task, run_tasks
 from maxmargin.estimators._single_machine import fit_all_classes
@@ -23,7 +23,7 @@ LEAST_MARGIN = 1e-3
 
 
 @documented
-class SVC(KernelClassifier):
+class SVC(SupportVectorClassifier):
     r"""Support vector classifier, exact, with a proof of optimality.
 
     For two classes with signs t_i, and C_i = C * class weight * sample weight,
@@ -89,7 +89,7 @@ class SVC(KernelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelClassifier._parameter_constraints,
+        **SupportVectorClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
         "approximation": [StrOptions({"nystroem"}), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -157,7 +157,7 @@ class SVC(KernelClassifier):
 
 
 @documented
-class NuSVC(KernelClassifier):
+class NuSVC(SupportVectorClassifier):
     r"""nu-support vector classifier: nu bounds the shares of margin errors (from above) and of support vectors.
 
     For every pair of classes, in LIBSVM's scale, with v_i the row's weight,
@@ -209,7 +209,7 @@ class NuSVC(KernelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelClassifier._parameter_constraints,
+        **SupportVectorClassifier._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
 

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -30,6 +30,7 @@ from threadpoolctl import threadpool_limits
 from maxmargin._types import FloatArray, IntArray
 from maxmargin._validation import _free_memory, cache_bytes, kept_rows
 from maxmargin.backends import Rows, backend_for, effective_threads, single_threaded_blas
+from maxmargin.certificates import take
 from maxmargin.estimators._discriminant_solve import (
     Discriminants,
     Scatter,
@@ -42,7 +43,9 @@ from maxmargin.estimators._discriminant_solve import (
 )
 from maxmargin.estimators._kernel_model import PREDICT_ROWS, KernelModel
 from maxmargin.estimators._machine import Training, check_target, labels_of, leaves_no_trace, seed_of
+from maxmargin.estimators._streamed import draw_landmarks
 from maxmargin.kernels import Kernel
+from maxmargin.maps import LANDMARK_METHODS, distinct_rows
 
 #: Most kernel values computed at a time.
 BLOCK_VALUES = 2**22
@@ -86,8 +89,9 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         where the scatter within classes is regular, as of a linear kernel with more rows than features.
     n_landmarks : int or None, default=None
         None: directions may be any combination of all rows, which needs the Gram matrix of them. A number: of this many
-        rows, drawn with equal chances from the rows that differ; kernel values are then computed in blocks, and time
-        is proportional to n_samples * n_landmarks^2.
+        rows; kernel values are then computed in blocks, and time is proportional to n_samples * n_landmarks^2.
+    landmarks : {'uniform', 'k-means++', 'leverage'}, default='uniform'
+        How they are drawn from the rows that differ: with equal chances, or as in :class:`~maxmargin.NystroemMap`.
     priors : array-like of shape (n_classes,) or None, default=None
         Probabilities of the classes, in sorted order; they weigh the classes in S_b and in the predictions. None:
         their shares of the weights.
@@ -143,6 +147,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "reg": [Interval(Real, 0.0, None, closed="left")],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "landmarks": [StrOptions(set(LANDMARK_METHODS))],
         "priors": ["array-like", None],
         "random_state": ["random_state"],
     }
@@ -157,6 +162,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         coef0=0.0,
         reg=1e-3,
         n_landmarks=None,
+        landmarks="uniform",
         priors=None,
         cache_size="auto",
         device="auto",
@@ -188,7 +194,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         """
         data = self._validate(X, y, sample_weight)
         kernel, priors = self._resolve_kernel(data), resolve_priors(self.priors, data.extra.label, data.weight)
-        landmarks = self._landmarks(data)
+        landmarks = self._landmarks(data, kernel)
         self._check_memory(len(landmarks))
         with threadpool_limits(effective_threads(self.n_jobs), user_api="blas"):
             weight = data.weight if self.n_landmarks is None else np.ones(len(landmarks))
@@ -219,18 +225,16 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
             )
         return data._replace(extra=labels)
 
-    def _landmarks(self, data: Training) -> IntArray:
+    def _landmarks(self, data: Training, kernel: Kernel) -> IntArray:
         """The rows that span the directions, as positions among those that count.
 
         What is drawn depends on which rows there are, not on their order or on how often they occur.
         """
-        different = np.arange(len(data.kept))
         if self.n_landmarks is None:
-            return different
-        if hasattr(data.X, "shape") and not self._precomputed:
-            backend = backend_for("cpu")
-            keys = backend.row_keys(backend.design(data.X).rows)[data.kept]
-            different = np.unique(keys, return_index=True)[1]
+            return np.arange(len(data.kept))
+        if self.landmarks != "uniform":
+            return np.searchsorted(data.kept, draw_landmarks(self, data, kernel, self.n_landmarks, self.landmarks))
+        different, _ = distinct_rows(kernel, take(data.X, data.kept), None)
         size = min(int(self.n_landmarks), len(different))
         return np.sort(np.random.default_rng(seed_of(self)).choice(different, size, replace=False))
 

@@ -1,4 +1,4 @@
-"""What SVC and NuSVC share: labels, tasks of every scheme, decisions, folds for calibration."""
+"""What SVC, NuSVC and LSSVC share: labels, tasks of every scheme, decisions, folds for calibration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maxmargin.estimators._base import KernelMachine
 from maxmargin.estimators._kernel_folds import FoldTables, fold_scores, known_scores, solve_folds
 from maxmargin.estimators._kernel_model import as_dense
 from maxmargin.estimators._machine import Training, labels_of
-from maxmargin.estimators._many_classes import ManyClasses
+from maxmargin.estimators._many_classes import Folds, ManyClasses
 from maxmargin.estimators._run import Outcome
 
 
@@ -28,9 +28,7 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         **ManyClasses._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-        "break_ties": ["boolean"],
         "random_state": ["random_state"],
-        "probability": ["boolean", StrOptions({"deprecated"})],
         "fit_intercept": ["boolean"],
     }
 
@@ -65,8 +63,11 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         if self._multiclass == "code":
             self._publish_fired(np.column_stack([known_scores(outcome) for outcome in outcomes]))
         if self._wanted_calibration is not None:
-            folds, scores = solve_folds(self, data, self.kernel_, outcomes, self._new_folds(data))
-            self._publish_calibration(data, folds, scores)
+            self._publish_calibration(data, *self._cross_validated(data, outcomes))
+
+    def _cross_validated(self, data: Training, outcomes: list[Outcome]) -> tuple[Folds, FloatArray]:
+        """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
+        return solve_folds(self, data, self.kernel_, outcomes, self._new_folds(data))
 
     def _publish_table(self, data: Training, table: FloatArray, intercept: FloatArray) -> None:
         """Classes, support vectors in LIBSVM's order (by class, then by row), coefficients and intercepts."""
@@ -121,9 +122,27 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         or (n_samples, pairs) for ``decision_function_shape='ovo'``: positive means the first class of the pair.
         """
         check_is_fitted(self)
+        return self._decisions(self._task_scores(X))
+
+    def _decisions(self, scores: FloatArray) -> FloatArray:
         if self.decision_function_shape == "ovo" and self.multiclass_ == "ovo" and len(self.classes_) > 2:
-            return self._task_scores(X)
-        return super().decision_function(X)
+            return scores
+        return super()._decisions(scores)
+
+    def _linear_weights(self):
+        coef = self._scheme.per_task(as_dense(self.dual_coef_), self._support_label)
+        weights = coef.T @ self.support_vectors_
+        return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)
+
+
+class SupportVectorClassifier(KernelClassifier):
+    """Base of SVC and NuSVC: with scikit-learn's ``probability`` and ``break_ties``."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelClassifier._parameter_constraints,
+        "break_ties": ["boolean"],
+        "probability": ["boolean", StrOptions({"deprecated"})],
+    }
 
     def _before_predict(self):
         if self.break_ties and self.decision_function_shape == "ovo":
@@ -137,8 +156,3 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
                 f"probability=True means calibration='sigmoid', but calibration={self.calibration!r}; give one of them"
             )
         return "sigmoid" if asked else self.calibration
-
-    def _linear_weights(self):
-        coef = self._scheme.per_task(as_dense(self.dual_coef_), self._support_label)
-        weights = coef.T @ self.support_vectors_
-        return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)

@@ -45,9 +45,9 @@ def solve_folds(
         [trained.get((fold, k), outcomes[k]) for k in range(len(tasks))]
         for fold in range(int(number.max(initial=-1)) + 1)
     ]
-    tables = [scheme.pack([o.delivered.dual_coef for o in machines], label) for machines in per_fold]
-    intercept = np.array([[o.delivered.intercept for o in machines] for machines in per_fold]).reshape(-1, len(tasks))
-    folds = Folds(number, fold_tables(estimator, data, tables), intercept)
+    folds = packed_folds(
+        estimator, data, number, [[(o.delivered.dual_coef, o.delivered.intercept) for o in own] for own in per_fold]
+    )
     if all(len(task.rows) == len(label) for task in tasks):  # the scores came with the gradient
         scores = np.column_stack([known_scores(outcome) for outcome in outcomes])
         for fold, machines in enumerate(per_fold):
@@ -57,6 +57,16 @@ def solve_folds(
     return folds, held_out_scores(estimator, data, folds)
 
 
+def packed_folds(
+    estimator: Any, data: Training, number: IntArray, machines: list[list[tuple[FloatArray, float]]]
+) -> Folds:
+    """Folds from the (coefficients, intercept) of their machines, task by task."""
+    scheme, label = data.extra.scheme, data.extra.label
+    tables = [scheme.pack([coef for coef, _ in own], label) for own in machines]
+    intercept = np.array([[b for _, b in own] for own in machines]).reshape(-1, len(scheme.tasks(label)))
+    return Folds(number, fold_tables(estimator, data, tables), intercept)
+
+
 def known_scores(outcome: Outcome) -> FloatArray:
     """Scores on the task's rows, as the solver left them."""
     return outcome.solution.f * published_scale(outcome) + outcome.delivered.intercept
@@ -64,7 +74,7 @@ def known_scores(outcome: Outcome) -> FloatArray:
 
 def fold_tables(estimator: Any, data: Training, tables: list[FloatArray]) -> FoldTables:
     """Tables (lines, n) of every fold, kept on the rows that count in any of them."""
-    stacked = np.array(tables).reshape(len(tables), -1, len(data.kept))
+    stacked = np.array(tables) if tables else np.zeros((0, 1, len(data.kept)))  # classes of one row: no folds
     used = np.flatnonzero((stacked != 0).any(axis=(0, 1)))
     order = used[np.argsort(data.extra.label[used], kind="stable")]
     support = estimator._support(data, data.kept[order])

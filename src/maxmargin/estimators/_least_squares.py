@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_y, check_is_fitted
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin._validation import kept_rows
-from maxmargin.backends import backend_for, effective_threads, run_queue, single_threaded_blas
-from maxmargin.estimators._kernel_model import KernelModel, Support
-from maxmargin.estimators._machine import Training, leaves_no_trace, seed_of
-from maxmargin.estimators._run import levels_to_caller
+from maxmargin.backends import single_threaded_blas
+from maxmargin.estimators._kernel_model import KernelModel
+from maxmargin.estimators._machine import Training, leaves_no_trace
+from maxmargin.estimators._streamed import (
+    DIRECT_ROWS,
+    Blocks,
+    conjugate_gradients,
+    draw_landmarks,
+    warn_unless_solved,
+)
 from maxmargin.kernels import Kernel
-from maxmargin.maps import choose_landmarks
+from maxmargin.maps import LANDMARK_METHODS
 from maxmargin.solvers.least_squares import (
     LeastSquaresSolution,
     falkon,
@@ -29,10 +32,8 @@ from maxmargin.solvers.least_squares import (
     solve_gradients,
 )
 
-#: Most rows of a closed form by eigendecomposition, unless it is asked for, and of Cholesky's.
-EIGEN_ROWS, DIRECT_ROWS = 500, 12_000
-#: Landmarks of the preconditioner, and rows whose kernel values are computed together.
-PRECONDITION_ROWS, BLOCK_ROWS = 1000, 2048
+#: Most rows of a closed form by eigendecomposition, unless it is asked for.
+EIGEN_ROWS = 500
 
 
 class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
@@ -64,6 +65,8 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         Eigenvalues up to this share of the largest count as 0; None: n times the rounding error of a float.
     n_landmarks : int or None, default=None
         When given, f lies in the span of so many rows, drawn at random: for very many rows. Kernel values are streamed.
+    landmarks : {'uniform', 'k-means++', 'leverage'}, default='uniform'
+        How they are drawn, as in :class:`~maxmargin.NystroemMap`.
     leave_one_out : bool, default=False
         Whether to publish ``loo_residuals_`` (closed forms only).
     tol : float, default=1e-6
@@ -120,6 +123,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         "solver": [StrOptions({"auto", "eigen", "cholesky", "cg"})],
         "rank_tol": [Interval(Real, 0.0, 1.0, closed="left"), None],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "landmarks": [StrOptions(set(LANDMARK_METHODS))],
         "leave_one_out": ["boolean"],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -137,6 +141,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         solver="auto",
         rank_tol=None,
         n_landmarks=None,
+        landmarks="uniform",
         leave_one_out=False,
         tol=1e-6,
         max_iter=200,
@@ -207,15 +212,10 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
 
     # -- many rows --------------------------------------------------------------------------------------------
 
-    def _landmarks(self, data: Training, kernel: Kernel, count: int) -> IntArray:
-        """Rows drawn at random among the different ones."""
-        rng = np.random.default_rng(seed_of(self))
-        return np.sort(data.kept[choose_landmarks(kernel, data.rows, count, "uniform", rng, data.weight)])
-
     def _by_landmarks(self, data: Training, kernel: Kernel) -> tuple[LeastSquaresSolution, IntArray]:
         """f in the span of some rows: conjugate gradients on the normal equations, kernel values streamed."""
-        chosen = self._landmarks(data, kernel, self.n_landmarks)
-        blocks = _Blocks(self, data, kernel, chosen)
+        chosen = draw_landmarks(self, data, kernel, self.n_landmarks, self.landmarks)
+        blocks = Blocks(self, data, kernel, chosen)
         K_mm, mass = blocks.among(), float(data.weight.sum())
         if self.lam == 0:
             raise ValueError("n_landmarks takes lam > 0, got lam=0; give a small lam")
@@ -227,40 +227,15 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
 
         with single_threaded_blas():
             a, residual, steps = solve_gradients(apply, falkon(K_mm, mass, lam), right, self.tol, self.max_iter)
-        self._warn(residual)
+        warn_unless_solved(self, residual, "take a larger lam")
         return LeastSquaresSolution(a, residual, n_iter=steps), chosen
 
     def _by_gradients(self, data: Training, kernel: Kernel) -> LeastSquaresSolution:
-        """All rows: K is never stored; preconditioned by its Nystroem approximation."""
-        n, lam = len(data.kept), float(self.lam)
-        chosen = self._landmarks(data, kernel, min(PRECONDITION_ROWS, n))
-        blocks, root = _Blocks(self, data, kernel, chosen), np.sqrt(data.weight)[:, None]
-        K_nm = np.empty((n, len(chosen)))
-        blocks.each(lambda K, rows: K_nm.__setitem__(rows, root[rows] * K))
-        small = K_nm.T @ K_nm + lam * blocks.among()
-        small.flat[:: len(small) + 1] += 1e-12 * np.trace(small)
-        inner = np.linalg.inv(small)
-        gram = backend_for(self.device).gram(kernel, data.rows, threads=effective_threads(self.n_jobs))
-
-        def apply(v: FloatArray) -> FloatArray:
-            return root * gram.product(root * v) + lam * v
-
-        def precondition(v: FloatArray) -> FloatArray:
-            return (v - K_nm @ (inner @ (K_nm.T @ v))) / lam
-
-        with single_threaded_blas():
-            a, residual, steps = solve_gradients(apply, precondition, root * data.y[data.kept], self.tol, self.max_iter)
-        self._warn(residual)
-        return LeastSquaresSolution(root * a, residual, n_iter=steps)
-
-    def _warn(self, residual: float) -> None:
-        if residual > self.tol:
-            warnings.warn(
-                f"conjugate gradients stopped after max_iter={self.max_iter} steps at a relative residual of "
-                f"{residual:.1e}; raise max_iter, tol or lam",
-                ConvergenceWarning,
-                stacklevel=levels_to_caller(),
-            )
+        """All rows: K is never stored."""
+        Y = data.y[data.kept]
+        a, residual, steps = conjugate_gradients(self, data, kernel, data.weight, float(self.lam), Y)
+        warn_unless_solved(self, residual, "take a larger lam")
+        return LeastSquaresSolution(a, residual, n_iter=steps)
 
     def _publish(self, data: Training, kernel: Kernel, solution: LeastSquaresSolution, rows: IntArray, flat: bool):
         self.kernel_, self.shape_fit_ = kernel, getattr(data.X, "shape", (data.n,))
@@ -281,39 +256,3 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         """Predicted target of every row."""
         check_is_fitted(self)
         return self._scores(X, self.dual_coef_)
-
-
-class _Blocks:
-    """Kernel values of all rows against some, a block of rows at a time, by several threads."""
-
-    def __init__(self, estimator: Any, data: Training, kernel: Kernel, chosen: IntArray):
-        self.data, self.backend, self.program = data, backend_for(estimator.device), kernel.lower()
-        self.threads, self.n = effective_threads(estimator.n_jobs), len(data.kept)
-        support = estimator._support(data, chosen)
-        self.columns = estimator._prepared(Support(chosen, support.vectors), self.program, self.backend, None)
-
-    def _values(self, first: int) -> tuple[FloatArray, slice]:
-        rows = slice(first, min(first + BLOCK_ROWS, self.n))
-        X = self.data.X[self.data.kept[rows]]
-        left = self.backend.prepare(self.program, X, like=self.columns, dtype=self.columns.dtype)
-        return self.backend.tile(self.program, left, self.columns), rows
-
-    def each(self, use: Any) -> None:
-        """use(values, rows) of every block."""
-        run_queue(
-            [partial(lambda first: use(*self._values(first)), k) for k in range(0, self.n, BLOCK_ROWS)], self.threads
-        )
-
-    def collect(self, use: Any) -> FloatArray:
-        """The sum of use(values, rows) over all blocks, in the order of the blocks."""
-        found: dict[int, FloatArray] = {}
-
-        def keep(values: FloatArray, rows: slice) -> None:
-            found[rows.start] = use(values, rows)
-
-        self.each(keep)
-        return np.sum([found[first] for first in sorted(found)], axis=0)
-
-    def among(self) -> FloatArray:
-        """Values among the chosen rows."""
-        return self.backend.tile(self.program, self.columns, self.columns)

@@ -135,7 +135,10 @@ class ManyClasses:
         ndarray of shape (n_samples,) for two classes: positive means ``classes_[1]``. Beyond, (n_samples, n_classes).
         """
         check_is_fitted(self)
-        scores = self._task_scores(X)
+        return self._decisions(self._task_scores(X))
+
+    def _decisions(self, scores: FloatArray) -> FloatArray:
+        """The decision function from the scores of the tasks."""
         return scores.ravel() if len(self.classes_) == 2 else self._scheme.decide(scores)
 
     def predict(self, X):
@@ -276,4 +279,7 @@ class ManyClasses:
         if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
             raise ValueError(f"coverage must be a number between 0 and 1, both excluded; got {coverage!r}")
         self._require_calibrated()
-        return self.conformal_.mask([self._decided(s) for s in self._fold_scores(X)], float(coverage))
+        decided = [self._decided(scores) for scores in self._fold_scores(X)]
+        if not decided:  # classes of one row each: nothing was held out, and nothing can be ruled out
+            return np.ones((len(self._task_scores(X)), len(self.classes_)), dtype=bool)
+        return self.conformal_.mask(decided, float(coverage))

@@ -132,6 +132,11 @@ def read_training(
     fitted = read_classifier(model, what) if classifier or read(model).classes is not None else read(model)
     if fitted.machine == "Perceptron":
         raise TypeError(f"{what} is about a machine's optimum, and a perceptron has none: it stops at any separation")
+    if fitted.machine == "LSSVC":
+        raise TypeError(
+            f"{what} speaks of slack, and LSSVC pays for the distance from 1 on both sides; its certificate_ says how "
+            "far from optimal it is, and LSSVC(leave_one_out=True) has the scores of rows left out"
+        )
     if isinstance(fitted, LinearFitted):
         return _linear(fitted, X, y, sample_weight, what, slack)
     if is_approximation(model):

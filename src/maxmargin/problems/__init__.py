@@ -7,7 +7,7 @@ from maxmargin.problems._all_classes import (
     WestonWatkinsProblem,
 )
 from maxmargin.problems._base import Judged, Offsets, Problem, relative
-from maxmargin.problems._classification import HardMarginProblem, NuSVCProblem, SVCProblem
+from maxmargin.problems._classification import HardMarginProblem, LSSVCProblem, NuSVCProblem, SVCProblem
 from maxmargin.problems._dual_qp import FEASIBILITY_TOL, DualQP
 from maxmargin.problems._linear import LinearProblem
 from maxmargin.problems._one_class import OneClassProblem, SVDDProblem
@@ -21,6 +21,7 @@ __all__ = [
     "DualQP",
     "HardMarginProblem",
     "Judged",
+    "LSSVCProblem",
     "LinearProblem",
     "NuSVCProblem",
     "NuSVRProblem",

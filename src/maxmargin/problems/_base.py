@@ -31,7 +31,7 @@ class Offsets:
 
 
 class Judged(NamedTuple):
-    """What a certificate is made of: the two objectives, the gap's terms, the dual point and its scores."""
+    """What a certificate is made of: the two objectives, the gap's terms, the dual point and its scores in the QP."""
 
     primal: float
     dual: float

@@ -1,4 +1,4 @@
-"""Two-class problems: soft margin (M6), hard margin (M5), nu-SVC (M10)."""
+"""Two-class problems: soft margin (M6), least squares, hard margin (M5), nu-SVC (M10)."""
 
 from __future__ import annotations
 
@@ -53,6 +53,43 @@ class SVCProblem(Problem):
         short = 1.0 - self.sign * (f + offsets.intercept)
         alpha = self.sign * beta
         return (self.C - alpha) * np.maximum(0.0, short) + alpha * np.maximum(0.0, -short)
+
+
+@dataclass(frozen=True, eq=False)
+class LSSVCProblem(Problem):
+    r"""Least-squares SVM: min 1/2||w||^2 + sum C_i/2 (1 - t_i f_i)^2 (Suykens and Vandewalle 1999).
+
+    Dual in ``beta = t * alpha``: max sum t_i beta_i - 1/2 beta' (K + diag(1/C)) beta, and sum beta = 0 with an
+    intercept; there are no bounds. So the QP is that of the kernel matrix K + diag(1/C), with the scores f + beta / C.
+    """
+
+    sign: FloatArray
+    C: FloatArray  # 0: a row held out, whose beta is 0
+    fit_intercept: bool = True
+
+    def dual_qp(self) -> DualQP:
+        bound = np.where(self.C > 0, np.inf, 0.0)
+        return DualQP(-self.sign, -bound, bound, balance=self.fit_intercept)
+
+    def ridged(self, beta: FloatArray, f: FloatArray) -> FloatArray:
+        """(K + diag(1/C)) beta from f = K beta."""
+        return f + np.divide(beta, self.C, out=np.zeros(len(beta)), where=self.C > 0)
+
+    def offsets(self, beta, f):
+        return Offsets(intercept=float(self.C @ (self.sign - f) / self.C.sum()) if self.fit_intercept else 0.0)
+
+    def primal(self, beta, f, offsets):
+        return float(0.5 * beta @ f + 0.5 * self.C @ np.square(self.sign - f - offsets.intercept))
+
+    def dual(self, beta, f):
+        return -self.qp.objective(beta, self.ridged(beta, f))
+
+    def gap_terms(self, beta, f, offsets):
+        # C_i/2 (e_i - beta_i / C_i)^2, e_i = t_i - f_i: what is left of the row's equation
+        return 0.5 * self.C * np.square(self.sign - self.ridged(beta, f) - offsets.intercept)
+
+    def judged(self, dual_coef, f, intercept):
+        return super().judged(dual_coef, f, intercept)._replace(f=self.ridged(dual_coef, f))
 
 
 class _Hull(Problem):

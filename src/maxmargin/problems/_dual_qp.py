@@ -85,7 +85,8 @@ class DualQP:
 
     def snapped(self, beta: FloatArray, tol: float) -> FloatArray:
         """``beta`` with values within ``tol`` (relative) of a bound, or of 0, moved onto it."""
-        size = tol * (self.upper - self.lower)
+        width = self.upper - self.lower
+        size = tol * np.where(np.isinf(width), 0.0, width)  # a variable without bounds has none to be near
         beta = np.where(np.abs(beta) <= size, 0.0, beta)
         beta = np.where(beta >= self.upper - size, self.upper, beta)
         return np.where(beta <= self.lower + size, self.lower, beta)
@@ -160,7 +161,8 @@ class DualQP:
         if (beta < self.lower).any() or (beta > self.upper).any():
             size = np.maximum(np.maximum(self.upper, -self.lower), np.finfo(float).tiny)
             outside = np.maximum(self.lower - beta, beta - self.upper)
-            worst = float(np.max(np.where(outside > 0, outside / size, 0.0)))
+            there = outside > 0
+            worst = float(np.max(outside[there] / size[there]))
         mass = float(np.abs(beta).sum())
         if self.balance and max(mass, abs(self.total)) > 0:
             worst = max(worst, abs(float(beta.sum()) - self.total) / max(mass, abs(self.total)))

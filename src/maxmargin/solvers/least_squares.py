@@ -21,6 +21,8 @@ from maxmargin._types import FloatArray
 
 #: Shift of the diagonal of K_mm, relative to its trace, that makes it positive definite.
 JITTER = 1e-12
+#: Rows of a matrix that are mirrored at a time.
+MIRRORED = 256
 
 
 @dataclass(frozen=True)
@@ -59,25 +61,69 @@ def solve_eigen(K: FloatArray, Y: FloatArray, weight: FloatArray, lam: float, cu
     return LeastSquaresSolution(root * a, _relative(system - fitted, Y), int(used.sum()), left_out / root)
 
 
+class Ridge:
+    """(K + lam diag(1/weight)) a = Y for any number of Y: the Cholesky factor of R K R + lam, R = sqrt(weight).
+
+    Raises ``LinAlgError`` if that is not positive definite.
+    """
+
+    def __init__(self, K: FloatArray, weight: FloatArray, lam: float):
+        self.K, self.root, self.shift = K, np.sqrt(weight)[:, None], lam / weight[:, None]
+        self._factorise(self.scaled(lam))
+
+    def scaled(self, lam: float) -> FloatArray:
+        """R K R + lam, in memory of its own."""
+        system = self.root * self.K
+        system *= self.root.T
+        system.flat[:: len(system) + 1] += lam
+        return system
+
+    def _factorise(self, system: FloatArray) -> None:
+        self.factor = cho_factor(system.T, lower=True, overwrite_a=True)[0]  # transposed: LAPACK's order, no copy
+
+    def _once(self, Y: FloatArray) -> FloatArray:
+        return self.root * cho_solve((self.factor, True), self.root * Y)
+
+    def left(self, a: FloatArray, Y: FloatArray) -> FloatArray:
+        """What is left of the equations, Y - (K + lam diag(1/weight)) a."""
+        return Y - self.K @ a - self.shift * a
+
+    def solve(self, Y: FloatArray) -> FloatArray:
+        """a, refined once."""
+        a = self._once(Y)
+        return a + self._once(self.left(a, Y))
+
+    def inverse(self) -> FloatArray:
+        """(K + lam diag(1/weight))^-1; takes the factor's memory, so nothing can be solved afterwards."""
+        whole, _ = dpotri(self.factor, lower=1, overwrite_c=1)
+        del self.factor
+        _mirror(whole)
+        whole *= self.root
+        whole *= self.root.T
+        return whole
+
+
+def _mirror(matrix: FloatArray) -> None:
+    """Copy what is below the diagonal to above it, in place."""
+    for first in range(0, len(matrix), MIRRORED):
+        last = first + MIRRORED
+        matrix[first:last, last:] = matrix[last:, first:last].T
+        corner = np.tril(matrix[first:last, first:last])
+        matrix[first:last, first:last] = corner + np.tril(corner, -1).T
+
+
 def solve_cholesky(
     K: FloatArray, Y: FloatArray, weight: FloatArray, lam: float, leave_one_out: bool
 ) -> LeastSquaresSolution | None:
     """By Cholesky, lam > 0; None if the matrix is not positive definite."""
-    root = np.sqrt(weight)[:, None]
-    system = root * K * root.T
-    system.flat[:: len(K) + 1] += lam
     try:
-        factor = cho_factor(system, lower=True)
+        system = Ridge(K, weight, lam)
     except LinAlgError:
         return None
-    a = cho_solve(factor, root * Y)
-    a += cho_solve(factor, root * Y - system @ a)  # one refinement
-    residual = _relative(system @ a - root * Y, Y)
-    left_out = None
-    if leave_one_out:
-        inverse, _ = dpotri(factor[0], lower=1)
-        left_out = a / np.diag(inverse)[:, None] / root
-    return LeastSquaresSolution(root * a, residual, len(K), left_out)
+    a = system.solve(Y)
+    residual = _relative(system.root * system.left(a, Y), Y)
+    left_out = a / np.diag(system.inverse())[:, None] if leave_one_out else None
+    return LeastSquaresSolution(a, residual, len(K), left_out)
 
 
 def solve_gradients(
@@ -109,6 +155,28 @@ def solve_gradients(
         rho, before = np.einsum("ij,ij->j", r, z), rho
         p = z + np.divide(rho, before, out=np.zeros_like(rho), where=before > 0) * p
     return x, float((np.linalg.norm(r, axis=0) / size).max(initial=0.0)), steps
+
+
+def balanced(
+    u: FloatArray, apply: Callable[[FloatArray], FloatArray], precondition: Callable[[FloatArray], FloatArray]
+) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
+    """A system and its preconditioner for vectors orthogonal to u (n, 1), in which all steps then stay.
+
+    Where the preconditioner is the system's inverse, this is that of the bordered one (Gould, Hribar and Nocedal 2001).
+    """
+    solved = precondition(u)
+    along = float((u * solved).sum())
+
+    def projected_precondition(v: FloatArray) -> FloatArray:
+        z = precondition(v)
+        return without(z - solved * ((u.T @ z) / along), u)
+
+    return lambda v: without(apply(v), u), projected_precondition
+
+
+def without(v: FloatArray, u: FloatArray) -> FloatArray:
+    """The part of every column of v that is orthogonal to u (n, 1)."""
+    return v - u * ((u.T @ v) / float((u * u).sum()))
 
 
 def falkon(K_mm: FloatArray, n: float, lam: float) -> Callable[[FloatArray], FloatArray]:

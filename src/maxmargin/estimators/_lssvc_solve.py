@@ -1,0 +1,269 @@
+"""The tasks of an LSSVC: machines of the same rows together, in closed form or by conjugate gradients."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from maxmargin._foreign import Delivered
+from maxmargin._types import FloatArray, IntArray
+from maxmargin._validation import _free_memory, cache_bytes
+from maxmargin.backends import effective_threads, run_queue, single_threaded_blas
+from maxmargin.certificates import take
+from maxmargin.estimators._kernel_folds import held_out_scores, known_scores, packed_folds
+from maxmargin.estimators._machine import Training
+from maxmargin.estimators._many_classes import Folds
+from maxmargin.estimators._progress import FitReporter
+from maxmargin.estimators._run import Outcome, levels_to_caller
+from maxmargin.estimators._streamed import DIRECT_ROWS, conjugate_gradients, gram_of, warn_unless_solved
+from maxmargin.kernels import Kernel
+from maxmargin.problems import LSSVCProblem
+from maxmargin.solvers import Record, Solution, Status
+from maxmargin.solvers.bordered import Bordered, solve_bordered
+
+#: Matrices of a task's size that the closed form takes room for, and the share of the free memory it may take.
+MATRICES, MEMORY_SHARE = 3, 0.5
+#: Relative residual of the closed form from which on it is no solution.
+HOPELESS = 0.1
+
+
+class FoldMachine(NamedTuple):
+    """A task's machine without the rows of one fold."""
+
+    coef: FloatArray  # one per row of the task
+    intercept: float
+    held: Any  # (rows of the fold,) their scores, where they came with the solution, else None
+
+
+@dataclass(frozen=True)
+class LSOutcome(Outcome):
+    """What a task came to, and its machines without some rows."""
+
+    residual: float
+    number: IntArray | None = None  # the fold of every row of the fit
+    folds: tuple[FoldMachine, ...] = ()
+    left_out: FloatArray | None = None  # scores of every row by the machine without it
+
+
+class Work(NamedTuple):
+    """What a system took."""
+
+    steps: int
+    entries: int  # kernel values
+    began: float
+    reached: bool | None = None  # None: what the residual says
+
+
+class Group(NamedTuple):
+    """Tasks of the same rows. They share a system: the C_i are those of the rows, whatever a task's signs."""
+
+    numbers: list[int]
+    rows: IntArray  # among those that count
+    T: FloatArray  # (rows, tasks) signs
+
+
+def solve_tasks(
+    estimator: Any, data: Training, kernel: Kernel, reporter: FitReporter, number: IntArray | None
+) -> list[LSOutcome]:
+    """An outcome per task; with ``number``, the fold of every row that counts, the folds' machines too."""
+    tasks = data.extra.scheme.tasks(data.extra.label)
+    reporter.begin(len(tasks))
+    if all(len(task.rows) == len(data.kept) for task in tasks):
+        groups = [Group(list(range(len(tasks))), tasks[0].rows, np.column_stack([task.sign for task in tasks]))]
+    else:
+        groups = [Group([k], task.rows, task.sign[:, None]) for k, task in enumerate(tasks)]
+    run = _Run(estimator, data, kernel, groups, number, reporter)
+    with single_threaded_blas() if run.at_once > 1 else threadpool_limits(run.threads, user_api="blas"):
+        run_queue([partial(run.solve, group) for group in groups], run.at_once)
+    run.warn()
+    return [run.found[k] for k in range(len(tasks))]
+
+
+class _Run:
+    """One Gram matrix for all the tasks of a fit."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        data: Training,
+        kernel: Kernel,
+        groups: list[Group],
+        number: IntArray | None,
+        reporter: FitReporter,
+    ):
+        self.estimator, self.data, self.kernel, self.number, self.reporter = estimator, data, kernel, number, reporter
+        self.C = float(estimator.C) * data.extra.weights(data)
+        self.threads = effective_threads(estimator.n_jobs)
+        largest, side_by_side = max(len(group.rows) for group in groups), min(self.threads, len(groups))
+        self.closed = _closed(estimator, largest, side_by_side)
+        self.at_once = side_by_side if self.closed and not reporter.active else 1
+        self.gram: Any = gram_of(estimator, data, kernel) if self.closed else None
+        self.found: dict[int, LSOutcome] = {}
+
+    def solve(self, group: Group) -> None:
+        """All tasks of a group."""
+        began = time.perf_counter()
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is an error below
+            outcomes = self._closed_form(group) if self.closed else self._gradients(group)
+        for k, outcome in zip(group.numbers, outcomes, strict=True):
+            self.found[k] = outcome
+            if self.reporter.active:
+                after_round, end = self.reporter.round_callback(k)
+                assert after_round is not None  # as somebody listens
+                after_round(_record(outcome, time.perf_counter() - began))
+                end()
+
+    def _closed_form(self, group: Group) -> list[LSOutcome]:
+        began, n, T, C = time.perf_counter(), len(group.rows), group.T, self.C[group.rows]
+        gram = self.gram
+        if n < gram.n or self.at_once > 1:
+            gram = gram.take(group.rows, threads=max(1, self.threads // self.at_once))
+        K = gram.matrix()
+        if not np.isfinite(K).all():
+            raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
+        if not np.isfinite(C.max() * np.abs(K).max()):
+            raise ValueError(f"C={self.estimator.C:g} times the kernel's values is not finite; take a smaller C")
+        left_out = self.estimator.leave_one_out
+        solved = solve_bordered(K, T, C, self.estimator.fit_intercept, left_out or self.number is not None)
+        folds = [solved.without(held, T) for held in self._held(group)]
+        machines = [
+            tuple(FoldMachine(beta[:, k], float(b[k]), f[:, k]) for beta, b, f in folds) for k in range(T.shape[1])
+        ]
+        loo = solved.each_left_out(T) if left_out else None
+        return self._outcomes(group, solved, K @ solved.beta, Work(1, n**2 // 2, began), machines, loo)
+
+    def _gradients(self, group: Group) -> list[LSOutcome]:
+        began = time.perf_counter()
+        solved, f, steps, reached = self._without(group, np.zeros(len(group.rows), dtype=bool))
+        folds = [self._without(group, held)[0] for held in self._held(group)]
+        machines = [
+            tuple(FoldMachine(fold.beta[:, k], float(fold.intercept[k]), None) for fold in folds)
+            for k in range(group.T.shape[1])
+        ]
+        work = Work(steps, (steps + 1) * len(group.rows) ** 2, began, reached)
+        return self._outcomes(group, solved, f, work, machines, None)
+
+    def _without(self, group: Group, held: Any) -> tuple[Bordered, FloatArray, int, bool]:
+        """(the machines without the rows ``held``, f = K beta, steps, whether to tol) by conjugate gradients."""
+        rows, bias, T = group.rows[~held], self.estimator.fit_intercept, group.T[~held]
+        part, C = self.data._replace(kept=self.data.kept[rows], weight=self.data.weight[rows]), self.C[rows]
+        some, residual, steps = conjugate_gradients(self.estimator, part, self.kernel, C, 1.0, T, sum_zero=bias)
+        warn_unless_solved(self.estimator, residual, "take a smaller C")
+        f = gram_of(self.estimator, part, self.kernel).product(some)
+        intercept = C @ (T - f) / C.sum() if bias else np.zeros(T.shape[1])
+        beta = np.zeros_like(group.T)
+        beta[~held] = some
+        return Bordered(beta, intercept), f, steps, residual <= self.estimator.tol
+
+    def _held(self, group: Group) -> list[Any]:
+        """The rows of the group that every fold holds out."""
+        if self.number is None:
+            return []
+        return [self.number[group.rows] == fold for fold in range(int(self.number.max(initial=-1)) + 1)]
+
+    def _outcomes(
+        self,
+        group: Group,
+        solved: Bordered,
+        f: FloatArray,
+        work: Work,
+        machines: list[tuple[FoldMachine, ...]],
+        loo: FloatArray | None,
+    ) -> list[LSOutcome]:
+        """An outcome per task of the group; ``f`` = K beta."""
+        if not (np.isfinite(solved.beta).all() and np.isfinite(solved.intercept).all()):
+            raise ValueError(
+                "the coefficients are not finite; scale the features, for example with StandardScaler, or take a "
+                "smaller C"
+            )
+        rows, C, bias, outcomes = self.data.kept[group.rows], self.C[group.rows], self.estimator.fit_intercept, []
+        for k in range(group.T.shape[1]):
+            beta, b = np.ascontiguousarray(solved.beta[:, k]), float(solved.intercept[k])
+            problem = LSSVCProblem(np.ascontiguousarray(group.T[:, k]), C, bias)
+            left = problem.sign - problem.ridged(beta, f[:, k]) - b
+            residual = float(np.sqrt(C @ left**2 / C.sum()))  # the targets are of size 1
+            if self.closed and not residual <= HOPELESS:
+                raise ValueError(
+                    f"C={self.estimator.C:g} is too large for kernel values of this size: rounding errors leave a "
+                    f"relative residual of {residual:.1e}; take a smaller C, or scale the features"
+                )
+            reached = residual <= self.estimator.tol if work.reached is None else work.reached
+            status = Status.OPTIMAL if reached else Status.STALLED if self.closed else Status.MAX_ITER
+            seconds = time.perf_counter() - work.began
+            solution = Solution(beta, np.ascontiguousarray(f[:, k]), status, work.steps, (), work.entries, seconds)
+            delivered = Delivered(rows, problem, beta, b)
+            left_out = None if loo is None else loo[:, k]
+            outcomes.append(LSOutcome(delivered, solution, residual, self.number, machines[k], left_out))
+        return outcomes
+
+    def warn(self) -> None:
+        """Tell the user of a closed form that rounding did not let solve its system to ``tol``."""
+        residual = max(outcome.residual for outcome in self.found.values())
+        if self.closed and not residual <= self.estimator.tol:
+            warnings.warn(
+                f"rounding errors left a relative residual of {residual:.1e}, more than tol={self.estimator.tol:g}: "
+                "C is too large for kernel values of this size; take a smaller C, or scale the features",
+                ConvergenceWarning,
+                stacklevel=levels_to_caller(),
+            )
+
+
+def _closed(estimator: Any, n: int, at_once: int) -> bool:
+    """Whether tasks of ``n`` rows are solved in closed form; an error where that was asked for and cannot be."""
+    auto = isinstance(estimator.cache_size, str)
+    allowed = MEMORY_SHARE * _free_memory() if auto else cache_bytes(estimator.cache_size)
+    needed = MATRICES * 8 * n**2 * at_once
+    closed = estimator.solver == "cholesky" or (
+        estimator.solver == "auto" and n <= DIRECT_ROWS and (needed <= allowed or estimator.leave_one_out)
+    )
+    if closed and needed > allowed:
+        raise ValueError(
+            f"matrices of {n} rows take {needed / 2**20:.0f} MB, more than cache_size={estimator.cache_size!r} allows, "
+            f"{allowed / 2**20:.0f} MB; use solver='cg' (without leave_one_out), or give a larger cache_size"
+        )
+    if estimator.leave_one_out and not closed:
+        raise ValueError(
+            f"leave_one_out=True needs the closed form, which tasks of {n} rows do not get by themselves; use "
+            "solver='cholesky', or fewer rows"
+        )
+    return closed
+
+
+def _record(outcome: LSOutcome, seconds: float) -> Record:
+    judged = outcome.delivered.problem.judged(
+        outcome.delivered.dual_coef, outcome.solution.f, outcome.delivered.intercept
+    )
+    return Record(outcome.solution.n_iter, seconds, judged.primal, judged.dual, float(judged.terms.sum()))
+
+
+def cross_validated(estimator: Any, data: Training, outcomes: list[LSOutcome]) -> tuple[Folds, FloatArray]:
+    """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
+    number, count = outcomes[0].number, len(outcomes[0].folds)
+    assert number is not None  # a calibration was asked for when they were solved
+    machines = [[(own.folds[k].coef, own.folds[k].intercept) for own in outcomes] for k in range(count)]
+    folds = packed_folds(estimator, data, number, machines)
+    whole = all(len(outcome.delivered.rows) == len(number) for outcome in outcomes)
+    if not whole or any(outcomes[0].folds[k].held is None for k in range(count)):
+        return folds, held_out_scores(estimator, data, folds)
+    scores = np.column_stack([known_scores(outcome) for outcome in outcomes])
+    for k in range(count):
+        scores[number == k] = np.column_stack([outcome.folds[k].held for outcome in outcomes])
+    return folds, scores
+
+
+def left_out_scores(estimator: Any, data: Training, outcomes: list[LSOutcome]) -> FloatArray:
+    """(n, tasks) scores of the rows that count, each by machines that have not seen it."""
+    tasks = data.extra.scheme.tasks(data.extra.label)
+    scores = np.empty((len(data.kept), len(tasks)))
+    if any(len(task.rows) < len(data.kept) for task in tasks):  # a pair has not seen the rows of other classes
+        scores = estimator._task_scores(take(data.X, data.kept))
+    for k, (task, outcome) in enumerate(zip(tasks, outcomes, strict=True)):
+        scores[task.rows, k] = outcome.left_out
+    return scores

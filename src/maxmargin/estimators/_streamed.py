@@ -1,0 +1,134 @@
+"""Kernel systems too large to store: landmarks, kernel values in blocks, preconditioned conjugate gradients."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.backends import backend_for, effective_threads, run_queue, single_threaded_blas
+from maxmargin.certificates import take
+from maxmargin.estimators._kernel_model import Support
+from maxmargin.estimators._machine import Training, seed_of
+from maxmargin.estimators._run import levels_to_caller
+from maxmargin.kernels import Kernel
+from maxmargin.maps import choose_landmarks
+from maxmargin.solvers.least_squares import balanced, solve_gradients, without
+
+#: Most rows of a closed form, unless it is asked for.
+DIRECT_ROWS = 12_000
+#: Landmarks of the preconditioner, and rows whose kernel values are computed together.
+PRECONDITION_ROWS, BLOCK_ROWS = 1000, 2048
+#: Shift of the preconditioner's small matrix, relative to its trace, that makes it invertible.
+JITTER = 1e-12
+
+
+def draw_landmarks(estimator: Any, data: Training, kernel: Kernel, count: int, method: str = "uniform") -> IntArray:
+    """Rows of X drawn among the different ones that count, in their order."""
+    rng, X, kept = np.random.default_rng(seed_of(estimator)), data.X, data.kept
+    if len(kept) < data.n:
+        X = X[np.ix_(kept, kept)] if estimator._precomputed else take(X, kept)
+    drawn = choose_landmarks(kernel, X, count, method, rng, data.weight, effective_threads(estimator.n_jobs))
+    return np.sort(kept[drawn])
+
+
+def conjugate_gradients(
+    estimator: Any,
+    data: Training,
+    kernel: Kernel,
+    weight: FloatArray,
+    lam: float,
+    Y: FloatArray,
+    sum_zero: bool = False,
+) -> tuple[FloatArray, float, int]:
+    """(a, relative residual, steps) of (K + lam diag(1/weight)) a = Y on the rows that count; K is never stored.
+
+    With R = sqrt(weight) the system is R K R + lam, preconditioned by its Nystroem approximation from some rows. With
+    ``sum_zero`` it is that of a machine with an intercept: sum a = 0, and Y is met but for a constant.
+    """
+    n, root = len(data.kept), np.sqrt(weight)[:, None]
+    chosen = draw_landmarks(estimator, data, kernel, min(PRECONDITION_ROWS, n))
+    blocks = Blocks(estimator, data, kernel, chosen)
+    K_nm = np.empty((n, len(chosen)))
+    blocks.each(lambda K, rows: K_nm.__setitem__(rows, root[rows] * K))
+    small = K_nm.T @ K_nm + lam * blocks.among()
+    small.flat[:: len(small) + 1] += JITTER * np.trace(small)
+    if not np.isfinite(small).all():
+        raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
+    inner = np.linalg.inv(small)
+    gram = gram_of(estimator, data, kernel)
+
+    def apply(v: FloatArray) -> FloatArray:
+        return root * gram.product(root * v) + lam * v
+
+    def precondition(v: FloatArray) -> FloatArray:
+        return (v - K_nm @ (inner @ (K_nm.T @ v))) / lam
+
+    with single_threaded_blas():
+        if not sum_zero:
+            a, residual, steps = solve_gradients(apply, precondition, root * Y, estimator.tol, estimator.max_iter)
+            return root * a, residual, steps
+        system, right = balanced(root, apply, precondition), without(root * Y, root)
+        a, residual, steps = solve_gradients(*system, right, estimator.tol, estimator.max_iter)
+    return root * without(a, root), residual, steps
+
+
+def gram_of(estimator: Any, data: Training, kernel: Kernel) -> Any:
+    """The Gram matrix of the rows that count, computed on demand."""
+    threads = effective_threads(estimator.n_jobs)
+    gram = backend_for(estimator.device).gram(kernel, data.X, threads=threads)
+    return gram if len(data.kept) == data.n else gram.take(data.kept, threads=threads)
+
+
+def warn_unless_solved(estimator: Any, residual: float, softer: str) -> None:
+    """Tell the user if conjugate gradients ended above ``tol``; ``softer`` is the parameter that makes it easier."""
+    if not residual <= estimator.tol:
+        warnings.warn(
+            f"conjugate gradients stopped after max_iter={estimator.max_iter} steps at a relative residual of "
+            f"{residual:.1e}; raise max_iter or tol, or {softer}",
+            ConvergenceWarning,
+            stacklevel=levels_to_caller(),
+        )
+
+
+class Blocks:
+    """Kernel values of all rows against some, a block of rows at a time, by several threads."""
+
+    def __init__(self, estimator: Any, data: Training, kernel: Kernel, chosen: IntArray):
+        self.data, self.backend, self.program = data, backend_for(estimator.device), kernel.lower()
+        self.threads, self.n = effective_threads(estimator.n_jobs), len(data.kept)
+        support = estimator._support(data, chosen)
+        self.vectors = data.X[chosen] if estimator._precomputed else support.vectors
+        self.columns = estimator._prepared(Support(chosen, support.vectors), self.program, self.backend, None)
+
+    def _values(self, first: int) -> tuple[FloatArray, slice]:
+        rows = slice(first, min(first + BLOCK_ROWS, self.n))
+        return self._against(take(self.data.X, self.data.kept[rows])), rows
+
+    def _against(self, X: Any) -> FloatArray:
+        left = self.backend.prepare(self.program, X, like=self.columns, dtype=self.columns.dtype)
+        return self.backend.tile(self.program, left, self.columns)
+
+    def each(self, use: Any) -> None:
+        """use(values, rows) of every block."""
+        run_queue(
+            [partial(lambda first: use(*self._values(first)), k) for k in range(0, self.n, BLOCK_ROWS)], self.threads
+        )
+
+    def collect(self, use: Any) -> FloatArray:
+        """The sum of use(values, rows) over all blocks, in the order of the blocks."""
+        found: dict[int, FloatArray] = {}
+
+        def keep(values: FloatArray, rows: slice) -> None:
+            found[rows.start] = use(values, rows)
+
+        self.each(keep)
+        return np.sum([found[first] for first in sorted(found)], axis=0)
+
+    def among(self) -> FloatArray:
+        """Values among the chosen rows."""
+        return self._against(self.vectors)
