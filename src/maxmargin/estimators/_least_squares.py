@@ -165,6 +165,15 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         -------
         self
         """
+        data = self._validate(X, y, sample_weight)
+        kernel = self._resolve_kernel(data)
+        solution, rows = self._solved(data, kernel)
+        self._forget()
+        self._publish(data, kernel, solution, rows, np.ndim(y) == 1)
+        return self
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Checked input; the targets have a column per output."""
         X = self._checked_rows(X)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if y is None:
@@ -174,12 +183,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
             raise ValueError(f"X and y have incompatible shapes: X has {n} samples, but y has {len(Y)}.")
         self._check_gram(X)
         weight, kept = kept_rows(sample_weight, X, n)
-        data = Training(X, Y.reshape(n, -1), weight[kept], kept, n)
-        kernel = self._resolve_kernel(data)
-        solution, rows = self._solved(data, kernel)
-        self._forget()
-        self._publish(data, kernel, solution, rows, Y.ndim == 1)
-        return self
+        return Training(X, Y.reshape(n, -1), weight[kept], kept, n)
 
     def _solved(self, data: Training, kernel: Kernel) -> tuple[LeastSquaresSolution, IntArray]:
         """(solution, the rows of X that its coefficients belong to)."""
