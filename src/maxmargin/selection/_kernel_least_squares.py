@@ -29,8 +29,9 @@ from maxmargin.solvers.least_squares_folds import Tasks, pivoted_factor, solve_r
 
 #: Fewest rows for which cells are solved together, and the most outputs: a Cholesky factor serves all outputs.
 TOGETHER_ROWS, TOGETHER_OUTPUTS = 1000, 8
-#: Share of the rows that the factor may have columns, and of lam that it may leave of the diagonal (in the mean).
-MOST_COLUMNS, LEFT = 0.2, 0.25
+#: Most columns of the low-rank factor, as a share of the rows. It ends before where it leaves little of the diagonal
+#: (in the mean, as a share of the least lam), and serves every lam of which it does not leave too much.
+MOST_COLUMNS, LITTLE, TOO_MUCH = 0.2, 0.01, 0.5
 #: Runs of neighbours up to which a part of the matrix is copied run by run.
 FEW_RUNS = 4
 
@@ -137,8 +138,10 @@ class _Line(Line):
             return
         K = self.system()
         with blas_threads(self.trainer.threads):
-            F, left = pivoted_factor(K, LEFT * min(missing), int(MOST_COLUMNS * len(K)))
-            lams = [lam for lam in missing if LEFT * lam >= left]
+            F, left = pivoted_factor(K, LITTLE * min(missing), int(MOST_COLUMNS * len(K)))
+            lams = [lam for lam in missing if left <= TOO_MUCH * lam]
+            if not lams or not F.size:
+                return
             masks = np.zeros((len(K), len(folds)), dtype=bool)
             for column, fold in enumerate(folds):
                 masks[self.trainer.place[data.folds[fold].train], column] = True

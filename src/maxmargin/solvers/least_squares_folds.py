@@ -22,7 +22,7 @@ from maxmargin._types import Array, FloatArray, IntArray
 #: Rows that are drawn together, and the shift of their matrix, relative to its trace.
 DRAWN, SHIFT = 64, 1e-13
 #: Relative residual at which a system ends, the one its solution must have in the end, and the most steps.
-GOAL, ACCEPTED, MOST_STEPS = 1e-11, 1e-9, 40
+GOAL, ACCEPTED, MOST_STEPS = 1e-10, 1e-9, 40
 
 
 class Tasks(NamedTuple):
