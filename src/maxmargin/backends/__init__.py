@@ -9,7 +9,14 @@ from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
 from maxmargin.backends._design import Design
 from maxmargin.backends._gram import KernelGram, float32_is_safe
 from maxmargin.backends._rows import Rows, as_csr, prepare
-from maxmargin.backends._threads import blas_threads, effective_threads, run_parallel, run_queue, single_threaded_blas
+from maxmargin.backends._threads import (
+    blas_threads,
+    effective_threads,
+    run_parallel,
+    run_queue,
+    run_strips,
+    single_threaded_blas,
+)
 from maxmargin.backends._whole import WholeMatrix
 
 __all__ = [
@@ -33,6 +40,7 @@ __all__ = [
     "prepare",
     "run_parallel",
     "run_queue",
+    "run_strips",
     "single_threaded_blas",
 ]
 

@@ -136,17 +136,16 @@ class _Line(Line):
         few = len(Y) < TOGETHER_ROWS or Y.shape[1] > TOGETHER_OUTPUTS
         if few or self.machine.solver != "auto" or not missing or not folds:
             return
-        K = self.system()
-        with blas_threads(self.trainer.threads):
-            F, left = pivoted_factor(K, LITTLE * min(missing), int(MOST_COLUMNS * len(K)))
-            lams = [lam for lam in missing if left <= TOO_MUCH * lam]
-            if not lams or not F.size:
-                return
-            masks = np.zeros((len(K), len(folds)), dtype=bool)
-            for column, fold in enumerate(folds):
-                masks[self.trainer.place[data.folds[fold].train], column] = True
-            tasks = Tasks(np.repeat(masks, len(lams), axis=1), np.tile(lams, len(folds)))
-            scores, solved = solve_together(K, Y, F, tasks)
+        K, threads = self.system(), self.trainer.threads
+        F, left = pivoted_factor(K, LITTLE * min(missing), int(MOST_COLUMNS * len(K)), threads)
+        lams = [lam for lam in missing if left <= TOO_MUCH * lam]
+        if not lams or not F.size:
+            return
+        masks = np.zeros((len(K), len(folds)), dtype=bool)
+        for column, fold in enumerate(folds):
+            masks[self.trainer.place[data.folds[fold].train], column] = True
+        tasks = Tasks(np.repeat(masks, len(lams), axis=1), np.tile(lams, len(folds)))
+        scores, solved = solve_together(K, Y, F, tasks, threads)
         cells = [(lam, fold) for fold in folds for lam in lams]
         for place in np.flatnonzero(solved):
             self._keep(*cells[place], scores[:, place])

@@ -11,6 +11,8 @@ Papers: Chen, Epperly, Tropp and Webber 2023 (the choice of rows); Cutajar, Osbo
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.backends import run_queue, run_strips
 
 #: Rows that are drawn together, and the shift of their matrix, relative to its trace.
 DRAWN, SHIFT = 64, 1e-13
@@ -35,16 +38,16 @@ class Tasks(NamedTuple):
         return Tasks(self.masks[:, which], self.lams[which])
 
 
-def pivoted_factor(K: FloatArray, enough: float, most: int, seed: int = 0) -> tuple[FloatArray, float]:
+def pivoted_factor(K: FloatArray, enough: float, most: int, threads: int = 1) -> tuple[FloatArray, float]:
     """(F, mean of the diagonal of K - F F'): columns are added until that mean is ``enough`` or there are ``most``.
 
     K must be positive semidefinite; where rounding or the kernel say otherwise, F ends there.
     """
-    n, rng = len(K), np.random.default_rng(seed)
+    n, rng = len(K), np.random.default_rng(0)
     F, left, rank = np.zeros((n, most)), np.maximum(np.diag(K), 0.0), 0
     while rank < most and left.mean() > enough:
         drawn = np.unique(rng.choice(n, min(DRAWN, most - rank), p=left / left.sum()))
-        panel = K[:, drawn] - F[:, :rank] @ F[drawn, :rank].T
+        panel = K[:, drawn] - _product(F[:, :rank], F[drawn, :rank].T, threads)
         among = panel[drawn]
         among.flat[:: len(drawn) + 1] += SHIFT * float(np.trace(K[np.ix_(drawn, drawn)]))
         try:
@@ -58,9 +61,11 @@ def pivoted_factor(K: FloatArray, enough: float, most: int, seed: int = 0) -> tu
     return F[:, :rank], float(left.mean())
 
 
-def solve_together(K: FloatArray, Y: FloatArray, F: FloatArray, tasks: Tasks) -> tuple[FloatArray, Array]:
+def solve_together(
+    K: FloatArray, Y: FloatArray, F: FloatArray, tasks: Tasks, threads: int = 1
+) -> tuple[FloatArray, Array]:
     """(K a of every task (n, tasks, outputs), whether it was solved); a is 0 on the rows that a task leaves out."""
-    inner = _Preconditioner(F, tasks)
+    inner = _Preconditioner(F, tasks, threads)
     right = np.where(tasks.masks[:, :, None], Y[:, None, :], 0.0)
     size = np.maximum(np.linalg.norm(right, axis=0), np.finfo(float).tiny)
     found = np.zeros_like(right)
@@ -72,7 +77,7 @@ def solve_together(K: FloatArray, Y: FloatArray, F: FloatArray, tasks: Tasks) ->
         if not len(going):
             break
         some = tasks.take(going)
-        q = _system(p, some, _product(K, p))
+        q = _system(p, some, _product(K, p, threads))
         step = _quotient(rho, _inner(p, q))
         found[:, going] += step * p
         r = r - step * q
@@ -81,7 +86,7 @@ def solve_together(K: FloatArray, Y: FloatArray, F: FloatArray, tasks: Tasks) ->
         z = inner(r, going)
         before, rho = rho, _inner(r, z)
         p = z + _quotient(rho, before) * p
-    scores = _product(K, found)
+    scores = _product(K, found, threads)
     residual = np.linalg.norm(right - _system(found, tasks, scores), axis=0)
     return scores, inner.exists & (residual <= ACCEPTED * size).all(axis=1)
 
@@ -89,26 +94,34 @@ def solve_together(K: FloatArray, Y: FloatArray, F: FloatArray, tasks: Tasks) ->
 class _Preconditioner:
     """r -> (F_T F_T' + lam)^-1 r of every task, by the Cholesky factor of F_T' F_T + lam."""
 
-    def __init__(self, F: FloatArray, tasks: Tasks):
-        self.F, self.tasks = F, tasks
-        self.factors: list[FloatArray | None] = []
-        whole, last, gram = F.T @ F, None, F[:0]
-        for mask, lam in zip(tasks.masks.T, tasks.lams, strict=True):
+    def __init__(self, F: FloatArray, tasks: Tasks, threads: int):
+        self.F, self.tasks, self.threads = F, tasks, threads
+        self.factors: list[FloatArray | None] = [None] * len(tasks.lams)
+        whole, last, gram = _product(F.T, F, threads), None, F[:0]
+        for number, mask in enumerate(tasks.masks.T):
             if last is None or not np.array_equal(mask, last):
                 out, last = F[~mask], mask
-                gram = whole - out.T @ out
-            shifted = gram.copy()
-            shifted.flat[:: len(gram) + 1] += lam
-            factor, info = dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
-            self.factors.append(factor if info == 0 else None)
+                gram = whole - _product(out.T, out, threads)
+            self.factors[number] = gram
+        run_queue([partial(self._factor, number) for number in range(len(self.factors))], threads)
         self.exists = np.array([factor is not None for factor in self.factors])
+
+    def _factor(self, number: int) -> None:
+        shifted = np.array(self.factors[number])
+        shifted.flat[:: len(shifted) + 1] += self.tasks.lams[number]
+        factor, info = dpotrf(shifted, lower=1, clean=0)
+        self.factors[number] = factor if info == 0 else None
 
     def __call__(self, r: FloatArray, which: IntArray) -> FloatArray:
         some = self.tasks.take(which)
-        inside = _product(self.F.T, r)
-        for column, task in enumerate(which):
-            inside[:, column] = dpotrs(self.factors[task], inside[:, column], lower=1)[0]
-        return np.where(some.masks[:, :, None], r - _product(self.F, inside), 0.0) / some.lams[:, None]
+        inside = _product(self.F.T, r, self.threads)
+
+        def solve(column: int) -> None:
+            inside[:, column] = dpotrs(self.factors[which[column]], inside[:, column], lower=1)[0]
+
+        run_queue([partial(solve, column) for column in range(len(which))], self.threads)
+        left = r - _product(self.F, inside, self.threads)
+        return np.where(some.masks[:, :, None], left, 0.0) / some.lams[:, None]
 
 
 def solve_rows(K: FloatArray, Y: FloatArray, lam: float) -> FloatArray | None:
@@ -118,9 +131,16 @@ def solve_rows(K: FloatArray, Y: FloatArray, lam: float) -> FloatArray | None:
     return dpotrs(factor, Y, lower=1)[0] if info == 0 else None
 
 
-def _product(K: FloatArray, columns: FloatArray) -> FloatArray:
-    """K times all columns of an array (n, tasks, outputs)."""
-    return (K @ columns.reshape(len(columns), -1)).reshape(len(K), *columns.shape[1:])
+def _product(A: FloatArray, columns: FloatArray, threads: int) -> FloatArray:
+    """A times all columns of an array (n, ...), by strips: threads of BLAS's own would wait for each other."""
+    flat = columns.reshape(columns.shape[0], math.prod(columns.shape[1:]))
+    out = np.empty((len(A), flat.shape[1]))
+
+    def strip(first: int, last: int) -> None:
+        np.matmul(A[first:last], flat, out=out[first:last])
+
+    run_strips(strip, len(A), threads)
+    return out.reshape(len(A), *columns.shape[1:])
 
 
 def _system(a: FloatArray, tasks: Tasks, scores: FloatArray) -> FloatArray:
