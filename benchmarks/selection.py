@@ -2,8 +2,10 @@
 
 **Kernel**: five folds, eight C, eight gamma, the same folds and the same scorer, ``GridSearchCV`` around the SVC (SVR)
 of scikit-learn and of scikit-learn-intelex in float32, with two processes; maxmargin's ``SVCCV`` (``SVRCV``) with two
-threads. **Linear**: five folds, ten C, ``GridSearchCV(LinearSVC)`` and ``LinearSVCCV``. Every search ends with a refit;
-the time counts from ``fit`` to the fitted winner, after a search on a few rows that loads what must be loaded.
+threads. **Linear**: five folds, ten C, ``GridSearchCV(LinearSVC)`` and ``LinearSVCCV``. **Least squares**: five folds,
+eight lambda, five gamma, ``GridSearchCV(KernelRidge)`` with two processes or with one whose BLAS has two threads, and
+``KernelLeastSquaresCV``, with the race and without. Every search ends with a refit; the time counts from ``fit`` to the
+fitted winner, after a search on a few rows that loads what must be loaded.
 """
 
 from __future__ import annotations
@@ -35,8 +37,11 @@ KERNEL_SETS = (
     ("cadata", 3_000),
 )
 LINEAR_SETS = (("a9a", None), ("covtype", 100_000), ("news20", None))
+LEAST_SQUARES_SETS = (("cadata", 5_000),)
+TABLES = {"kernel": KERNEL_SETS, "linear": LINEAR_SETS, "least-squares": LEAST_SQUARES_SETS}
 CS, GAMMAS = np.logspace(-1, 3, 8), np.logspace(-2, 1, 8)  # gammas are multiples of 'scale'
 LINEAR_CS = np.logspace(-3, 2, 10)
+LAMS, WIDTHS = np.logspace(-3, 1, 8), np.logspace(-1, 1, 5)  # widths are multiples of 'scale'
 FOLDS, JOBS, EPSILON, TEST_ROWS, WARM_ROWS = 5, 2, 0.1, 10_000, 300
 
 
@@ -71,10 +76,10 @@ def _first(split: Split, rows: int) -> Split:
     return split._replace(X=split.X[chosen], y=split.y[chosen])
 
 
-def _grid_search(machine: Any, grid: dict[str, Any], dtype: type) -> Callable[[Any, Any], Any]:
+def _grid_search(machine: Any, grid: dict[str, Any], dtype: type, jobs: int = JOBS) -> Callable[[Any, Any], Any]:
     from sklearn.model_selection import GridSearchCV
 
-    return lambda X, y: GridSearchCV(machine, grid, cv=FOLDS, n_jobs=JOBS).fit(X.astype(dtype), y)
+    return lambda X, y: GridSearchCV(machine, grid, cv=FOLDS, n_jobs=jobs).fit(X.astype(dtype), y)
 
 
 def _kernel_sides(regression: bool, Cs: Any, gammas: Any) -> dict[str, Callable[[Any, Any], Any]]:
@@ -108,16 +113,33 @@ def _linear_sides(Cs: Any) -> dict[str, Callable[[Any, Any], Any]]:
     }
 
 
+def _least_squares_sides(gammas: Any) -> dict[str, Callable[[Any, Any], Any]]:
+    from sklearn.kernel_ridge import KernelRidge
+
+    from maxmargin import KernelLeastSquaresCV
+
+    lists = {"lams": LAMS, "gammas": gammas, "cv": FOLDS, "n_jobs": JOBS}
+    grid = {"alpha": LAMS, "gamma": gammas}
+    return {
+        "maxmargin": lambda X, y: KernelLeastSquaresCV(**lists).fit(X, y),
+        "maxmargin, every cell": lambda X, y: KernelLeastSquaresCV(**lists, drop=False).fit(X, y),
+        "GridSearchCV": _grid_search(KernelRidge(kernel="rbf"), grid, np.float64),
+        "GridSearchCV, one process": _grid_search(KernelRidge(kernel="rbf"), grid, np.float64, 1),
+    }
+
+
 def measure(table: str, name: str, split: Split, only: list[str] | None, repeat: int) -> Iterator[Line]:
     """Every side on one set."""
     X, X_test = layout(split.X), layout(split.X_test)
-    if table == "kernel" and hasattr(X, "toarray"):
+    if table != "linear" and hasattr(X, "toarray"):
         X, X_test = X.toarray(), X_test.toarray()  # faster for scikit-learn
     X, X_test, y = X.astype(np.float64), X_test.astype(np.float64), split.y
-    if table == "kernel":
-        sides = _kernel_sides(name == "cadata", CS, fix_gamma({"gamma": SCALE}, X)["gamma"] * GAMMAS)
-    else:
+    if table == "linear":
         sides = _linear_sides(LINEAR_CS)
+    else:
+        scale = fix_gamma({"gamma": SCALE}, X)["gamma"]
+        kernel = table == "kernel"
+        sides = _kernel_sides(name == "cadata", CS, scale * GAMMAS) if kernel else _least_squares_sides(scale * WIDTHS)
     for competitor, search in sides.items():
         if only and competitor not in only:
             continue
@@ -125,7 +147,7 @@ def measure(table: str, name: str, split: Split, only: list[str] | None, repeat:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             search(X[:WARM_ROWS], y[:WARM_ROWS])
-            for _ in range(repeat if competitor == "maxmargin" else 1):
+            for _ in range(repeat if competitor.startswith("maxmargin") else 1):
                 start = time.perf_counter()
                 model = search(X, y)
                 best = min(best, time.perf_counter() - start)
@@ -140,7 +162,7 @@ def run(options: argparse.Namespace) -> None:
     """Measure and print line by line."""
     source, lines = open_source(options.data), []
     known = {data.NAME: data for data, _ in sets.discover().values()}
-    for table, wanted in (("kernel", KERNEL_SETS), ("linear", LINEAR_SETS)):
+    for table, wanted in TABLES.items():
         for name, rows in wanted:
             if (options.tables and table not in options.tables) or (options.sets and name not in options.sets):
                 continue
@@ -161,7 +183,7 @@ def _words(line: Line) -> str:
     best = ", ".join(f"{key}={value:.4g}" for key, value in line.best.items())
     return (
         f"{line.table}: {line.set}: {line.competitor}: {seconds(line.seconds)}, {line.cells} cells, "
-        f"{line.dropped} dropped, best {line.score:.4f} in cross-validation, {line.test:.4f} on test rows, {best}"
+        f"{line.dropped} dropped, best {line.score:.7f} in cross-validation, {line.test:.4f} on test rows, {best}"
     )
 
 
@@ -169,7 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Parse and run."""
     p = argparse.ArgumentParser("python -m benchmarks.selection", description=__doc__.split("\n")[0])
     p.add_argument("--data", metavar="DIR", help="folder with a load.py, as for the arena")
-    p.add_argument("--tables", nargs="+", choices=["kernel", "linear"], help="default: both")
+    p.add_argument("--tables", nargs="+", choices=list(TABLES), help="default: all")
     p.add_argument("--sets", nargs="+", help="default: all")
     p.add_argument("--only", nargs="+", help="competitors; default: all")
     p.add_argument("--repeat", type=int, default=2, help="searches of maxmargin of which the best counts (default 2)")

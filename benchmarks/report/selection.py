@@ -1,4 +1,4 @@
-"""Searches beside GridSearchCV: one table for kernel machines, one for linear ones."""
+"""Searches beside GridSearchCV: tables for kernel machines, linear ones, and kernel least squares."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ HEAD = ["set", "search", "time", "ratio", "dropped", "cross-validated", "test"]
 
 
 def tables(report: dict[str, Any]) -> dict[str, str]:
-    """The tables ``selection-kernel`` and ``selection-linear`` of what benchmarks.selection wrote."""
+    """The tables ``selection-kernel``, ``selection-linear`` and so on of what benchmarks.selection wrote."""
     made = {}
-    for kind in ("kernel", "linear"):
+    for kind in dict.fromkeys(row["table"] for row in report["rows"]):
         rows = [row for row in report["rows"] if row["table"] == kind]
-        if rows:
-            ours = {row["set"]: row["seconds"] for row in rows if row["competitor"] == "maxmargin"}
-            made[f"selection-{kind}"] = f"{table(HEAD, [_line(row, ours) for row in rows])}\n\n{_means(rows, ours)}"
+        ours = {row["set"]: row["seconds"] for row in rows if row["competitor"] == "maxmargin"}
+        made[f"selection-{kind}"] = f"{table(HEAD, [_line(row, ours) for row in rows])}\n\n{_means(rows, ours)}"
     return made
 
 
 def _line(row: dict[str, Any], ours: dict[str, float]) -> list[str]:
-    mine = row["competitor"] == "maxmargin"
+    mine = row["competitor"].startswith("maxmargin")
     return [
         row["set"],
         row["competitor"],
@@ -39,7 +38,7 @@ def _line(row: dict[str, Any], ours: dict[str, float]) -> list[str]:
 def _means(rows: list[dict[str, Any]], ours: dict[str, float]) -> str:
     """Geometric means of the ratios, competitor by competitor."""
     said = []
-    for name in dict.fromkeys(row["competitor"] for row in rows if row["competitor"] != "maxmargin"):
+    for name in dict.fromkeys(row["competitor"] for row in rows if not row["competitor"].startswith("maxmargin")):
         ratios = [row["seconds"] / ours[row["set"]] for row in rows if row["competitor"] == name]
         mean = float(np.exp(np.mean(np.log(ratios))))
         said.append(f"{name}: {mean:.1f}, least {min(ratios):.1f}")

@@ -118,6 +118,11 @@ def test_searches_are_compared_set_by_set():
     assert "| splice | maxmargin | 500 ms |  | 40 of 64 | 0.9000 | 0.8000 |" in text
     assert "| letter | GridSearchCV | 80 s | 40.0 |  | 0.9000 | 0.8000 |" in text
     assert text.endswith("Geometric means of the ratios: GridSearchCV: 20.0, least 10.0.")
+    ridge = [row | {"table": "least-squares"} for row in [*rows[:2], line("maxmargin, every cell", "splice", 1.0)]]
+    made = make([arena()], searches={"rows": [*rows, *ridge]})
+    assert made["selection-kernel"] == text
+    assert "| splice | maxmargin, every cell | 1 s |  | 0 of 64 |" in made["selection-least-squares"]
+    assert made["selection-least-squares"].endswith("GridSearchCV: 10.0, least 10.0.")
 
 
 def test_tables_go_between_their_markers_and_nowhere_else(tmp_path, capsys):

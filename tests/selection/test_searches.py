@@ -24,6 +24,7 @@ from maxmargin import (
     SVCCV,
     SVR,
     SVRCV,
+    KernelLeastSquaresCV,
     LinearClassifier,
     LinearClassifierCV,
     LinearRegressor,
@@ -53,6 +54,7 @@ SEARCHES = {
     LinearRegressorCV: {"loss": "squared", "Cs": COSTS},
     PegasosSVCCV: {"lams": [1e-3, 1e-2], "random_state": 0},
     SGDSVCCV: {"lams": [1e-3, 1e-2], "random_state": 0},
+    KernelLeastSquaresCV: {"lams": [1e-3, 1e-2], "gammas": [0.1, 1.0]},
 }
 
 

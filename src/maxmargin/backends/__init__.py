@@ -9,7 +9,14 @@ from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
 from maxmargin.backends._design import Design
 from maxmargin.backends._gram import KernelGram, float32_is_safe
 from maxmargin.backends._rows import Rows, as_csr, prepare
-from maxmargin.backends._threads import effective_threads, run_parallel, run_queue, single_threaded_blas
+from maxmargin.backends._threads import (
+    blas_threads,
+    effective_threads,
+    run_parallel,
+    run_queue,
+    run_strips,
+    single_threaded_blas,
+)
 from maxmargin.backends._whole import WholeMatrix
 
 __all__ = [
@@ -26,12 +33,14 @@ __all__ = [
     "WholeMatrix",
     "as_csr",
     "backend_for",
+    "blas_threads",
     "effective_threads",
     "float32_is_safe",
     "get_backend",
     "prepare",
     "run_parallel",
     "run_queue",
+    "run_strips",
     "single_threaded_blas",
 ]
 

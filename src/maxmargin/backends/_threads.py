@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache, partial
 from itertools import count, pairwise
 from typing import Any
@@ -77,16 +77,21 @@ def run_strips(work: Callable[[int, int], None], n: int, threads: int) -> None:
 
 
 @contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """BLAS on one thread inside this block: our own threads call it side by side."""
+def blas_threads(threads: int) -> Iterator[None]:
+    """BLAS on so many threads inside this block."""
     before = [(library, library.num_threads) for library in _blas_libraries()]
     for library, _ in before:
-        library.set_num_threads(1)
+        library.set_num_threads(threads)
     try:
         yield
     finally:
-        for library, threads in before:
-            library.set_num_threads(threads)
+        for library, number in before:
+            library.set_num_threads(number)
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """BLAS on one thread: our own threads call it side by side."""
+    return blas_threads(1)
 
 
 @lru_cache(maxsize=1)

@@ -170,6 +170,15 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         -------
         self
         """
+        data = self._validate(X, y, sample_weight)
+        kernel = self._resolve_kernel(data)
+        solution, rows = self._solved(data, kernel)
+        self._forget()
+        self._publish(data, kernel, solution, rows)
+        return self
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Checked input; the targets have a column per output, ``extra`` says how many dimensions they had."""
         X = self._checked_rows(X)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if y is None:
@@ -179,12 +188,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
             raise ValueError(f"X and y have incompatible shapes: X has {n} samples, but y has {len(Y)}.")
         self._check_gram(X)
         weight, kept = kept_rows(sample_weight, X, n)
-        data = Training(X, Y.reshape(n, -1), weight[kept], kept, n)
-        kernel = self._resolve_kernel(data)
-        solution, rows = self._solved(data, kernel)
-        self._forget()
-        self._publish(data, kernel, solution, rows, Y.ndim == 1)
-        return self
+        return Training(X, Y.reshape(n, -1), weight[kept], kept, n, extra=Y.ndim)
 
     def _solved(self, data: Training, kernel: Kernel) -> tuple[LeastSquaresSolution, IntArray]:
         """(solution, the rows of X that its coefficients belong to)."""
@@ -199,7 +203,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         if name == "cg":
             return self._by_gradients(data, kernel), data.kept
         rows = data.rows if not isinstance(data.X, list) else [data.X[i] for i in data.kept]
-        K = data.X[np.ix_(data.kept, data.kept)] if self._precomputed else kernel(rows)
+        K = data.X[np.ix_(data.kept, data.kept)] if self._precomputed else self._matrix(kernel, rows)
         Y = data.y[data.kept]
         if not np.isfinite(K).all():
             raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
@@ -209,6 +213,9 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
                 return found, data.kept
         cut = n * np.finfo(float).eps if self.rank_tol is None else float(self.rank_tol)
         return solve_eigen(K, Y, data.weight, float(self.lam), cut), data.kept
+
+    def _matrix(self, kernel: Kernel, rows: Any) -> FloatArray:
+        return backend_for(self.device).gram(kernel, rows, threads=effective_threads(self.n_jobs)).matrix()
 
     # -- many rows --------------------------------------------------------------------------------------------
 
@@ -237,7 +244,8 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         warn_unless_solved(self, residual, "take a larger lam")
         return LeastSquaresSolution(a, residual, n_iter=steps)
 
-    def _publish(self, data: Training, kernel: Kernel, solution: LeastSquaresSolution, rows: IntArray, flat: bool):
+    def _publish(self, data: Training, kernel: Kernel, solution: LeastSquaresSolution, rows: IntArray):
+        flat = data.extra == 1
         self.kernel_, self.shape_fit_ = kernel, getattr(data.X, "shape", (data.n,))
         self.dual_coef_ = solution.coef[:, 0] if flat else solution.coef
         self.support_ = rows.astype(np.int32)

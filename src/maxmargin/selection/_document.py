@@ -11,12 +11,14 @@ LISTS = {
     "gamma": "Widths to try, as the machine's ``gamma`` takes them; numbers, 'scale' or 'auto'.",
     "nu": "Values of nu to try, in (0, 1].",
     "lam": "Strengths lambda to try, positive.",
+    "ridge": "Ridges lambda to try, at least 0.",
 }
 DEFAULTS = {
     "C": "None: eight to ten of them, as multiples of (spread of y) / mean k(x, x), then more around the best.",
     "gamma": "None: seven around 1 / (features * variance), for kernels that have a width to choose, then more.",
     "nu": "None: eight from 0.1 to 0.8, then more around the best.",
     "lam": "None: eleven from 1e-6 to 0.1, then more around the best.",
+    "ridge": "None: seven from 1e-4 to 100, as multiples of mean k(x, x), then more around the best.",
 }
 
 OWN = """param_grid : dict, list of dicts or None, default=None
@@ -66,11 +68,12 @@ classes_, certificate_
 def search_docstring(machine: Any, strength: str, lists: dict[str, str], passed: tuple[str, ...], text: str) -> str:
     """The docstring of a search: ``text`` (a summary, and an example) around the parameters and attributes."""
     summary, _, example = inspect.cleandoc(text).partition("\nExamples\n")
+    theirs = _entries(machine)
+    named = {parameter: "ridge" if parameter == "lam" and "kernel" in theirs else parameter for parameter in LISTS}
     own = [
-        f"{name} : list of values or None, default=None\n    {LISTS[parameter]} {DEFAULTS[parameter]}"
+        f"{name} : list of values or None, default=None\n    {LISTS[named[parameter]]} {DEFAULTS[named[parameter]]}"
         for name, parameter in lists.items()
     ]
-    theirs = _entries(machine)
     search = OWN.replace("{strength}", strength).replace("{simplest}", "least" if strength == "C" else "largest")
     parameters = "\n".join([*own, search, *(theirs[name] for name in passed)])
     return (

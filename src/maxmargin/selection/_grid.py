@@ -19,6 +19,7 @@ from maxmargin.selection._cells import Cell
 LONG = 200
 #: Values that a search tries by default: strengths and widths relative to the scale of the data.
 DEFAULT_CS, DEFAULT_WIDTHS = np.logspace(-2, 3, 8), np.logspace(-2, 1, 7)
+DEFAULT_RIDGES = np.logspace(-4, 2, 7)
 DEFAULT_LINEAR_CS, DEFAULT_LAMS, DEFAULT_NUS = np.logspace(-4, 2, 10), np.logspace(-6, -1, 11), np.linspace(0.1, 0.8, 8)
 
 
@@ -26,10 +27,12 @@ def default_values(machine: Any, name: str, X: Any, y: Array, weight: FloatArray
     """Values of a parameter that suit the data.
 
     C is measured in 1 / mean k(x, x), which is 1 for the Gaussian kernel and undoes the size of the features for the
-    linear one, and for regressors whose loss grows like |y| in the spread of y; gamma in 1 / (features * variance),
-    scikit-learn's 'scale'.
+    linear one, and for regressors whose loss grows like |y| in the spread of y; the ridge of a kernel machine in
+    mean k(x, x); gamma in 1 / (features * variance), scikit-learn's 'scale'.
     """
-    if name == "lam":
+    if name == "lam" and hasattr(machine, "kernel"):
+        values, unit = DEFAULT_RIDGES, _mean_square(machine, X, weight)
+    elif name == "lam":
         values, unit = DEFAULT_LAMS, 1.0
     elif name == "nu":
         values, unit = DEFAULT_NUS, 1.0

@@ -6,6 +6,7 @@ from maxmargin.estimators import (
     SGDSVC,
     SVC,
     SVR,
+    KernelLeastSquares,
     LinearClassifier,
     LinearRegressor,
     LinearSVC,
@@ -164,4 +165,23 @@ class SGDSVCCV(CrossValidated):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> SGDSVCCV(lams=[1e-3, 1e-2], scale=True, random_state=0).fit(X, y).best_score_ > 0.9
     True
+    """
+
+
+@searches(KernelLeastSquares, "lam", lams="lam", gammas="gamma")
+class KernelLeastSquaresCV(CrossValidated):
+    """:class:`~maxmargin.KernelLeastSquares` with lambda and the kernel chosen by cross-validation (M20).
+
+    The kernel matrix is computed once per kernel and serves every fold and every lambda, exactly: cells that conjugate
+    gradients finish in few steps are solved together, the others by a Cholesky factor each. ``cv=LeaveOneOut()`` takes
+    one eigendecomposition per kernel and no refits. Any number of outputs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import KernelLeastSquaresCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> search = KernelLeastSquaresCV(scale=True).fit(X, y - y.mean())
+    >>> search.best_score_ > 0.45, sorted(search.best_params_)
+    (True, ['gamma', 'lam'])
     """

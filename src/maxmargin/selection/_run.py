@@ -105,6 +105,13 @@ class Search:
         """Train a line in some folds; False if the search must stop."""
         solver = self.trainer.line(self.apply(line[0].params), folds)
         finished: list[Cell] = []
+        try:
+            solver.expect([cell.strength for cell in line if cell.open])
+        except Exception as error:
+            if self.raises:
+                raise
+            for cell in line:
+                cell.status = f"failed: {type(error).__name__}: {error}" if cell.open else cell.status
         for cell in line:
             if self._stopped():
                 return False

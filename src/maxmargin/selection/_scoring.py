@@ -46,13 +46,27 @@ def predictor(machine: Any, labels: Any, scores: FloatArray) -> Any:
     if is_regressor(model):
 
         def predict(X: Any) -> FloatArray:  # scikit-learn's scorers want to know its name
-            return scores[:, 0]
+            return scores[:, 0] if scores.shape[1] == 1 else scores
 
         model.predict = predict
     else:
         model._publish_scheme(labels, labels.scheme)
         model._task_scores = lambda X: scores
     return model
+
+
+def _columns(values: Array) -> Array:
+    """Outputs, one by one."""
+    return values.reshape(len(values), -1).T
+
+
+def _r2(y: FloatArray, predicted: FloatArray, weight: FloatArray | None, share: FloatArray) -> tuple[float, FloatArray]:
+    """(R^2 of one output, what every row adds to it)."""
+    square, spread = np.square(y - predicted), np.square(y - np.average(y, weights=weight))
+    variance, error = float(np.average(spread, weights=weight)), float(np.average(square, weights=weight))
+    if variance == 0:
+        return float(error == 0), -share * square
+    return 1.0 - error / variance, -share * square / variance
 
 
 class Scorer:
@@ -82,12 +96,9 @@ class Scorer:
             return float(np.average(right, weights=weight)), share * right
         if len(held.y) < 2:
             raise ValueError("R^2 of a fold with one row means nothing; give scoring='neg_mean_squared_error'")
-        square = np.square(held.y - predicted)
-        spread = np.square(held.y - np.average(held.y, weights=weight))
-        variance, error = float(np.average(spread, weights=weight)), float(np.average(square, weights=weight))
-        if variance == 0:
-            return float(error == 0), -share * square
-        return 1.0 - error / variance, -share * square / variance
+        outputs = zip(_columns(held.y), _columns(predicted), strict=True)
+        found = [_r2(y, f, weight, share) for y, f in outputs]
+        return float(np.mean([score for score, _ in found])), np.mean([parts for _, parts in found], axis=0)
 
     def _ask(self, held: Held, part: IntArray | None) -> float:
         rows, y, weight = held.rows(), held.y, held.weight

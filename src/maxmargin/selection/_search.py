@@ -28,6 +28,12 @@ from maxmargin.selection._cells import Cell
 from maxmargin.selection._document import search_docstring
 from maxmargin.selection._folds import make_folds
 from maxmargin.selection._grid import applied, default_values, finer_cells, make_cells
+from maxmargin.selection._kernel_least_squares import (
+    LeastSquaresTrainer,
+    LeftOutTrainer,
+    can_share_kernel,
+    leaves_one_out,
+)
 from maxmargin.selection._least_squares import ClosedFormTrainer, has_closed_form
 from maxmargin.selection._linear import LinearTrainer, can_share_rows
 from maxmargin.selection._progress import ProgressBar
@@ -131,7 +137,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or (n_samples, n_outputs) for machines that take several
             Class labels or real targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row, in training and in the scores; rows of weight 0 or less are left out.
@@ -149,8 +155,9 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         checked = machine._validate(X, y, sample_weight)
         weight = np.zeros(checked.n)
         weight[checked.kept] = checked.weight
-        folds = make_folds(machine, self.cv, checked.X, checked.y, groups, checked.kept)
-        data = Data(checked.X, checked.y, weight, sample_weight is not None, checked.kept, folds)
+        targets = checked.y[:, 0] if np.shape(checked.y)[1:] == (1,) else checked.y
+        folds = make_folds(machine, self.cv, checked.X, targets, groups, checked.kept)
+        data = Data(checked.X, targets, weight, sample_weight is not None, checked.kept, folds)
         raises = self.error_score == "raise"
         grids = [self._grid(machine, data, given) for given in self._given_grids()]
         cells = make_cells(machine, self._strength, grids, len(folds), raises)
@@ -188,6 +195,8 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
                 values = given[parameter]
             if values is None:
                 rows, weight = _safe_indexing(data.X, data.kept), data.weight[data.kept]
+                if getattr(machine, "_precomputed", False):
+                    rows = rows[:, data.kept]
                 if self.scale:
                     rows = scaled(rows, fitted_scaling(rows, weight))
                 values = default_values(machine, parameter, rows, data.y[data.kept], weight)
@@ -217,6 +226,9 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             return FitTrainer(machine, self._strength, data, threads, self._scales_here)
         if self._strength == "C" and all(can_store(one, strengths, data) for one in machines):
             return StoredTrainer(machine, data, threads, self._scales_here)
+        if all(can_share_kernel(one, strengths, data) for one in machines):
+            alone = not self._scales_here and leaves_one_out(data)
+            return (LeftOutTrainer if alone else LeastSquaresTrainer)(machine, data, threads, self._scales_here)
         if all(has_closed_form(one, self.cv, n) for one in machines):
             return ClosedFormTrainer(machine, data)
         if all(can_share_rows(one, strengths) for one in machines):

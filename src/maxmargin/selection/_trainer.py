@@ -56,6 +56,10 @@ class Trained(NamedTuple):
 class Line(ABC):
     """The cells of one line, in some folds."""
 
+    def expect(self, strengths: list[float]) -> None:
+        """Told before the first ``train`` which strengths are to come: some lines do what these share, most nothing."""
+        return
+
     @abstractmethod
     def train(self, fold: int, strength: float, gap: float | None) -> Trained:
         """Train at this strength, to a relative gap or (None) to the machine's own goal.
@@ -88,7 +92,7 @@ class FitTrainer(Trainer):
 
     def line(self, params, folds):
         own = self.machine.get_params()
-        given: dict[str, Any] = {"verbose": 0, "time_limit": None}
+        given: dict[str, Any] = {name: value for name, value in (("verbose", 0), ("time_limit", None)) if name in own}
         side_by_side = min(self.threads, len(folds))
         if side_by_side > 1 and "n_jobs" in own:
             given["n_jobs"] = 1

@@ -36,10 +36,15 @@ class LeastSquaresSolution:
     n_iter: int = 0
 
 
-def solve_eigen(K: FloatArray, Y: FloatArray, weight: FloatArray, lam: float, cut: float) -> LeastSquaresSolution:
-    """By an eigendecomposition: eigenvalues up to ``cut`` times the largest count as 0."""
+Eigen = tuple[FloatArray, FloatArray]
+
+
+def solve_eigen(
+    K: FloatArray, Y: FloatArray, weight: FloatArray, lam: float, cut: float, known: Eigen | None = None
+) -> LeastSquaresSolution:
+    """By an eigendecomposition (``known``: that of D K D): eigenvalues up to ``cut`` times the largest count as 0."""
     root = np.sqrt(weight)[:, None]
-    values, U = eigh(root * K * root.T)
+    values, U = eigh(root * K * root.T) if known is None else known
     used = np.abs(values) > cut * max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
     inverse = np.zeros_like(values)
     inverse[used] = 1.0 / (values[used] + lam)
