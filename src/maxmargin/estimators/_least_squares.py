@@ -20,6 +20,7 @@ from maxmargin.estimators._streamed import (
     Blocks,
     conjugate_gradients,
     draw_landmarks,
+    gram_of,
     warn_unless_solved,
 )
 from maxmargin.kernels import Kernel
@@ -202,9 +203,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
             raise ValueError(f"solver={name!r} takes lam > 0, got lam=0; use solver='eigen', or a small lam")
         if name == "cg":
             return self._by_gradients(data, kernel), data.kept
-        rows = data.rows if not isinstance(data.X, list) else [data.X[i] for i in data.kept]
-        K = data.X[np.ix_(data.kept, data.kept)] if self._precomputed else self._matrix(kernel, rows)
-        Y = data.y[data.kept]
+        K, Y = gram_of(self, data, kernel).matrix(), data.y[data.kept]
         if not np.isfinite(K).all():
             raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
         if name == "cholesky":
@@ -213,9 +212,6 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
                 return found, data.kept
         cut = n * np.finfo(float).eps if self.rank_tol is None else float(self.rank_tol)
         return solve_eigen(K, Y, data.weight, float(self.lam), cut), data.kept
-
-    def _matrix(self, kernel: Kernel, rows: Any) -> FloatArray:
-        return backend_for(self.device).gram(kernel, rows, threads=effective_threads(self.n_jobs)).matrix()
 
     # -- many rows --------------------------------------------------------------------------------------------
 

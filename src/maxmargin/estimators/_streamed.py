@@ -29,11 +29,9 @@ JITTER = 1e-12
 
 def draw_landmarks(estimator: Any, data: Training, kernel: Kernel, count: int, method: str = "uniform") -> IntArray:
     """Rows of X drawn among the different ones that count, in their order."""
-    rng, X, kept = np.random.default_rng(seed_of(estimator)), data.X, data.kept
-    if len(kept) < data.n:
-        X = X[np.ix_(kept, kept)] if estimator._precomputed else take(X, kept)
-    drawn = choose_landmarks(kernel, X, count, method, rng, data.weight, effective_threads(estimator.n_jobs))
-    return np.sort(kept[drawn])
+    rng, X, threads = np.random.default_rng(seed_of(estimator)), estimator._counted_rows(data), estimator.n_jobs
+    drawn = choose_landmarks(kernel, X, count, method, rng, data.weight, effective_threads(threads))
+    return np.sort(data.kept[drawn])
 
 
 def conjugate_gradients(

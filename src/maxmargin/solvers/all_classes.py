@@ -21,8 +21,9 @@ from maxmargin.solvers._base import Record, Status, Watch
 
 #: Epochs between two looks at the gap at most, growing with their number.
 LOOK, GROWTH = 5, 1.5
-#: Looks without any gain of the gap that end the fit.
-PATIENCE = 20
+#: Epochs without any gain of the gap that end the fit: so many, and this multiple of those before. Moving multipliers
+#: makes the gap go up and down for long.
+PATIENCE, SHARE = 1000, 3
 
 
 class AllClassesPoint(NamedTuple):
@@ -63,7 +64,7 @@ class AllClassesLinear:
         alpha, shift = started(problem, start)
         W, sums, order = matrix.T @ alpha, alpha.sum(axis=0), np.arange(len(problem.label))
         seed = np.uint64((2 * self.seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
-        epochs, look, best, in_vain = 0, LOOK, np.inf, 0
+        epochs, look, best, gained = 0, LOOK, np.inf, 0
         while True:
             worst, following = self.backend.all_classes_epoch(
                 problem.shared_bound, rows, W, alpha, problem.label, problem.C, squares, order, shift, rate, sums, seed
@@ -78,9 +79,9 @@ class AllClassesLinear:
             f = matrix @ W + shift
             primal, gap = problem.primal(float(np.vdot(W, W)), f), problem.gap(f, alpha, shift)
             status = watch.note(Record(epochs, time.perf_counter() - watch.began, primal, primal - gap, gap))
-            in_vain = 0 if gap < 0.999 * best else in_vain + 1
+            gained = epochs if gap < 0.999 * best else gained
             best = min(best, gap)
-            if status is None and in_vain > PATIENCE:
+            if status is None and epochs - gained > max(PATIENCE, SHARE * gained):
                 status = Status.STALLED
             if status is not None:
                 history = tuple(watch.history)
