@@ -47,7 +47,8 @@ def check(graph: bytes, model: Any, head: Any, exported: Exported, inputs: Input
     allowed = RTOL * np.abs(sums).max(axis=0, initial=0.0) + rounding
     with np.errstate(invalid="ignore"):
         same = (sums == received) | (np.abs(sums - received) <= allowed)
-    _require(same.all(axis=1), own, got, names[0], "differs:", np.abs(sums - received).max(axis=1))
+    shown = "scores" if "scores" in names else names[0]
+    _require(same.all(axis=1), own, got, shown, "differs:", np.abs(sums - received).max(axis=1))
     follow = exported.decide(received)
     for name in names:
         _require(_agrees(name, got[name], follow[name], follow), own, got, name, "differs:")
@@ -111,10 +112,11 @@ def _require(good: Array, own: Outputs, got: Outputs, name: str, what: str, size
         if name != "label" and one.shape == other.shape:
             sizes = np.abs(one - other).reshape(len(good), -1).max(axis=1)
     row = int(np.argmax(np.where(good, -np.inf, np.nan_to_num(sizes, nan=np.inf))))
-    expected, received = own[name][row], got[name][row]
+    expected, received = own[name][row].tolist(), got[name][row]
+    received = received.tolist() if hasattr(received, "tolist") else received
     raise ExportError(
         f"the exported graph would predict something else, so that no file was written: in {np.sum(~good)} of "
-        f"{len(good)} rows of the sample the {name} {what} row {row} has {expected!r} by the model and {received!r} "
+        f"{len(good)} rows of the sample output {name!r} {what} row {row} has {expected!r} by the model and {received!r} "
         "by onnxruntime. If the model's scores are sums of huge terms that cancel, a smaller C or a larger ridge helps",
         row,
         expected,

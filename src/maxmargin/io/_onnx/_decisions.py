@@ -50,14 +50,14 @@ def decided(graph: Graph, scheme: Scheme, scores: str) -> str:
     """(rows, classes) scores whose arg-max is the class, from (rows, tasks) ones; for more than two classes."""
     if isinstance(scheme, OneVsOne):
         sides, second = _sides(scheme)
-        votes = graph.op("MatMul", graph.number(graph.op("Greater", scores, 0.0)), sides)
+        votes = graph.product(graph.number(graph.op("Greater", scores, 0.0)), sides)
         votes = graph.op("Add", votes, second)
-        return graph.op("Add", votes, _squeezed(graph, graph.op("MatMul", scores, sides)))
+        return graph.op("Add", votes, _squeezed(graph, graph.product(scores, sides)))
     if isinstance(scheme, CodeWords):
         words = scheme.words.T
         said = graph.op("Where", graph.op("Greater", scores, 0.0), 1.0, -1.0)
-        differing = graph.affine(graph.op("MatMul", said, words), -0.5, words.shape[0] / 2)
-        return graph.op("Sub", _squeezed(graph, graph.op("MatMul", scores, words)), differing)
+        differing = graph.affine(graph.product(said, words), -0.5, words.shape[0] / 2)
+        return graph.op("Sub", _squeezed(graph, graph.product(scores, words)), differing)
     return scores
 
 
@@ -148,7 +148,7 @@ def _coupled(graph: Graph, scheme: Scheme, p: str) -> str:
         system = np.zeros((k + 1, k + 1))
         system[:k, :k], system[:k, k], system[k, :k] = A.T @ A, 1.0, 1.0
         inverse = np.linalg.pinv(system, rcond=np.finfo(float).eps * (k + 1))[:k]
-        p = graph.op("Max", graph.op("Add", graph.op("MatMul", p, A @ inverse[:, :k].T), inverse[:, k]), 0.0)
+        p = graph.op("Max", graph.op("Add", graph.product(p, A @ inverse[:, :k].T), inverse[:, k]), 0.0)
     total = graph.reduce("Sum", p)
     some = graph.op("Greater", total, 0.0)
     return graph.op("Where", some, graph.op("Div", p, graph.op("Where", some, total, 1.0)), 1.0 / scheme.n_classes)

@@ -158,9 +158,9 @@ def _dropped(step: Any, j: int) -> int | None:
 def _looked_up(graph: Graph, found: str, values: FloatArray, unknown: FloatArray) -> str:
     """The line of ``values`` of the category that a row has, ``unknown`` where it has none of them."""
     empty = np.isnan(values)  # 0 times NaN is NaN: put in afterwards
-    result = graph.op("MatMul", found, np.where(empty, 0.0, values))
+    result = graph.product(found, np.where(empty, 0.0, values))
     if empty.any():
-        result = graph.op("Where", graph.op("Greater", graph.op("MatMul", found, empty * 1.0), 0.0), np.nan, result)
+        result = graph.op("Where", graph.op("Greater", graph.product(found, empty * 1.0), 0.0), np.nan, result)
     if not unknown.any():
         return result
     known = graph.op("Greater", graph.reduce("Sum", found), 0.0)

@@ -65,6 +65,13 @@ class Graph:
         self._nodes.append(helper.make_node(kind, names, [name], **attributes))
         return name
 
+    def product(self, left: Any, right: Any) -> str:
+        """The product of two matrices.
+
+        By Gemm: onnxruntime would fuse a MatMul with a factor beside it, which it then keeps in float32.
+        """
+        return self.op("Gemm", left, right)
+
     def affine(self, tensor: str, a: Any, b: Any) -> str:
         """a * tensor + b."""
         return self.op("Add", self.op("Mul", tensor, a), b)

@@ -95,7 +95,7 @@ class Cross(Base):
 
     @cached_property
     def _dot(self) -> str:
-        return self.graph.op("MatMul", self.X, self.Z.T)
+        return self.graph.product(self.X, self.Z.T)
 
     def dot(self) -> str:
         return self._dot
@@ -106,7 +106,7 @@ class Cross(Base):
         g, center = self.graph, self.Z.mean(axis=0)
         x, z = g.op("Sub", self.X, center), self.Z - center
         norms = g.op("Add", g.reduce("SumSquare", x), np.square(z).sum(axis=1)[None])
-        return g.op("Max", g.op("Sub", norms, g.op("MatMul", x, 2.0 * z.T)), 0.0)
+        return g.op("Max", g.op("Sub", norms, g.product(x, 2.0 * z.T)), 0.0)
 
     def square(self) -> str:
         return self._square
@@ -159,7 +159,7 @@ class Cross(Base):
         return g.op("Mul", g.op("Mul", self.dot(), inverse), np.divide(1.0, own, out=np.zeros_like(own), where=own > 0))
 
     def form(self, kernel: Any) -> str:
-        return self.graph.op("MatMul", self.X, kernel.A @ self.Z.T)
+        return self.graph.product(self.X, kernel.A @ self.Z.T)
 
     def over(self, kernel: Kernel) -> str:
         g = self.graph
@@ -186,7 +186,7 @@ class Diagonal(Base):
         return self.graph.number(self.graph.op("Greater", self._sq_norms, 0.0))
 
     def form(self, kernel: Any) -> str:
-        return self.graph.reduce("SumSquare", self.graph.op("MatMul", self.X, kernel._root))
+        return self.graph.reduce("SumSquare", self.graph.product(self.X, kernel._root))
 
     def over(self, kernel: Kernel) -> str:
         return self.full(0.0)

@@ -145,7 +145,7 @@ def _discriminant(graph: Graph, machine: Any, X: str) -> Exported:
     Z = _tensor(graph, sums, X)
     with np.errstate(divide="ignore"):
         offsets = np.log(machine.priors_) - 0.5 * (machine.means_**2).sum(axis=1)
-    posteriors = graph.op("Add", graph.op("MatMul", Z, machine.means_.T), offsets)
+    posteriors = graph.op("Add", graph.product(Z, machine.means_.T), offsets)
     k, directions = len(classes), machine._n_features_out
     if k == 2:
         difference = graph.op("Sub", graph.take(posteriors, [1]), graph.take(posteriors, [0]))

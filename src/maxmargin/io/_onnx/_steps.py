@@ -64,7 +64,7 @@ def normalise(graph: Graph, step: Any, X: str) -> str:
 
 def project(graph: Graph, step: Any, X: str) -> str:
     """PCA."""
-    X = graph.op("MatMul", graph.op("Sub", X, step.mean_[None]), step.components_.T)
+    X = graph.product(graph.op("Sub", X, step.mean_[None]), step.components_.T)
     if not step.whiten:
         return X
     scale = np.sqrt(step.explained_variance_)
@@ -73,7 +73,7 @@ def project(graph: Graph, step: Any, X: str) -> str:
 
 def project_plainly(graph: Graph, step: Any, X: str) -> str:
     """TruncatedSVD."""
-    return graph.op("MatMul", X, step.components_.T)
+    return graph.product(X, step.components_.T)
 
 
 def choose(graph: Graph, step: Any, X: str) -> str:
@@ -90,7 +90,7 @@ def choose(graph: Graph, step: Any, X: str) -> str:
 def waves(graph: Graph, step: Any, X: str) -> str:
     """RandomFourierMap."""
     half, total = step.frequencies_.shape[1], step._n_features_out
-    angle = graph.op("MatMul", X, step.frequencies_)
+    angle = graph.product(X, step.frequencies_)
     if step.phase_ is not None:
         angle = graph.op("Add", angle, np.append(np.zeros(half - 1), step.phase_)[None])
     parts = [graph.op("Cos", angle)]
@@ -107,7 +107,7 @@ def landmarks(graph: Graph, step: Any, X: str) -> str:
     else:
         whiten = F / np.square(F).sum(axis=0)
     sums = KernelSums(step.kernel_, dense(step.components_), step.component_indices_, whiten, np.zeros(F.shape[1]))
-    return graph.op("MatMul", sums.values(graph, X), whiten)
+    return graph.product(sums.values(graph, X), whiten)
 
 
 def monomials(graph: Graph, step: Any, X: str) -> str:

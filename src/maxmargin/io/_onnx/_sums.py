@@ -33,7 +33,7 @@ class LinearSums:
 
     def tensor(self, graph: Graph, X: str) -> str:
         """(rows, sums) values."""
-        return graph.op("Add", graph.op("MatMul", X, self.weights.T), self.intercept)
+        return graph.op("Add", graph.product(X, self.weights.T), self.intercept)
 
     def rounding(self, X: Any) -> FloatArray:
         """(rows, sums): by how much two ways to add the terms up may differ."""
@@ -58,7 +58,7 @@ class KernelSums:
 
     def tensor(self, graph: Graph, X: str) -> str:
         """(rows, sums) values."""
-        return graph.op("Add", graph.op("MatMul", self.values(graph, X), self.coef), self.intercept)
+        return graph.op("Add", graph.product(self.values(graph, X), self.coef), self.intercept)
 
     def rounding(self, X: Any) -> FloatArray:
         """(rows, sums): by how much two ways to add the terms up may differ."""
