@@ -55,7 +55,7 @@ def _matches(graph: Graph, part: Part, categories: Array, where: str) -> str:
     return graph.number(graph.op("Or", equal, missing))
 
 
-# -- missing values -----------------------------------------------------------------------------------------------------
+# -- missing values --------------------------------------------------------------------------------------------
 
 
 def impute(graph: Graph, step: Any, table: Table, where: str) -> Table:
@@ -70,8 +70,8 @@ def impute(graph: Graph, step: Any, table: Table, where: str) -> Table:
         flags = [graph.take(graph.number(missing), indicators)] if indicators else []
         return Table.of(graph.join(filled + flags), len(kept) + len(indicators))
     parts = [_imputed(graph, step, table.column(graph, j), j, where) for j in kept]
-    flags = [_flag(graph, step, table.column(graph, j), where) for j in indicators]
-    return joined(graph, [Table([part]) for part in parts + flags], where)
+    shown = [_flag(graph, step, table.column(graph, j), where) for j in indicators]
+    return joined(graph, [Table([part]) for part in parts + shown], where)
 
 
 def _missing(graph: Graph, X: str, marker: Any, where: str) -> str:
@@ -85,7 +85,9 @@ def _missing(graph: Graph, X: str, marker: Any, where: str) -> str:
 def _imputed(graph: Graph, step: Any, part: Part, j: int, where: str) -> Part:
     fill = step.statistics_[j]
     if not part.text:
-        return Part(graph.op("Where", _missing(graph, part.tensor, step.missing_values, where), float(fill), part.tensor), 1)
+        return Part(
+            graph.op("Where", _missing(graph, part.tensor, step.missing_values, where), float(fill), part.tensor), 1
+        )
     gone = graph.op("Equal", part.tensor, np.array(_marker(step), dtype=object))
     return Part(graph.op("Where", gone, np.array([[str(fill)]], dtype=object), part.tensor), 1, text=True)
 
@@ -101,7 +103,7 @@ def _marker(step: Any) -> list[list[str]]:
     return [[NO_TEXT if is_missing(step.missing_values) else str(step.missing_values)]]
 
 
-# -- categories ---------------------------------------------------------------------------------------------------------
+# -- categories ------------------------------------------------------------------------------------------------
 
 
 def one_hot(graph: Graph, step: Any, table: Table, where: str) -> Table:

@@ -88,7 +88,7 @@ def _tensor(graph: Graph, sums: LinearSums | KernelSums, X: str) -> str:
     return graph.op("Add", sums.tensor(graph, X), graph.reduce("Sum", graph.op("Mul", X, 0.0)))
 
 
-# -- classifiers --------------------------------------------------------------------------------------------------------
+# -- classifiers -----------------------------------------------------------------------------------------------
 
 
 def _classifier(graph: Graph, machine: Any, X: str) -> Exported:
@@ -174,7 +174,7 @@ def _discriminant(graph: Graph, machine: Any, X: str) -> Exported:
     return Exported(Z, len(sums.intercept), outputs, projected, decide, sums.rounding)
 
 
-# -- the others ---------------------------------------------------------------------------------------------------------
+# -- the others ------------------------------------------------------------------------------------------------
 
 
 def _regressor(graph: Graph, machine: Any, X: str) -> Exported:
@@ -198,7 +198,9 @@ def _outliers(graph: Graph, machine: Any, X: str) -> Exported:
     raw = _tensor(graph, sums, X)
     ball = isinstance(machine, SVDD)
     if ball and isinstance(machine.kernel_, Precomputed):
-        raise ExportError("SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use another kernel")
+        raise ExportError(
+            "SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use another kernel"
+        )
     if ball:
         raw = graph.op("Sub", raw, expression(machine.kernel_, Diagonal(graph, X)))
     difference = graph.op("Sub", raw, offset)

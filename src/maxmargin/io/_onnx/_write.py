@@ -89,7 +89,7 @@ def _rows(model: Any, head: Any, machine: Any, inputs: Inputs, sample: Any) -> A
     rows = inputs.rows(rows_for([] if head is None else [step for _, step in head.steps], machine))
     try:
         model.predict(rows[:1])
-    except Exception as error:
+    except ValueError as error:
         raise ExportError(
             f"the model cannot predict the rows that were made to check the export ({error}); pass sample=, some rows "
             "of your data"
