@@ -124,8 +124,8 @@ def _require(good: Array, own: Outputs, got: Outputs, name: str, what: str, size
     raise ExportError(
         f"the exported graph would predict something else, so that no file was written: in {np.sum(~good)} of "
         f"{len(good)} rows of the sample output {name!r} {what} row {row} has {expected!r} by the model and "
-        f"{received!r} by onnxruntime. If the model's scores are sums of huge terms that cancel, a smaller C or a larger "
-        "ridge helps",
+        f"{received!r} by onnxruntime. If the model's scores are sums of huge terms that cancel, a smaller C or a "
+        "larger ridge helps",
         row,
         expected,
         received,
