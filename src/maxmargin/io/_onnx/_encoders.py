@@ -116,7 +116,7 @@ def one_hot(graph: Graph, step: Any, table: Table, where: str) -> Table:
         indicator = np.zeros((len(values), n_out))
         indicator[np.arange(len(values)), codes] = 1.0
         unknown = np.zeros(n_out)
-        if step.handle_unknown in ("infrequent_if_exist", "warn") and n_out < len(values):
+        if step.handle_unknown in ("infrequent_if_exist", "warn") and _grouping(step, j) is not None:
             unknown[-1] = 1.0  # infrequent categories come last
         if step.handle_unknown == "error":
             unknown[:] = np.nan
@@ -145,11 +145,16 @@ def ordinal(graph: Graph, step: Any, table: Table, where: str) -> Table:
     return Table.of(graph.join(parts), len(parts))
 
 
-def _output_codes(step: Any, j: int, count: int) -> Array:
-    """The output of every category; those that are infrequent have the last one in common."""
+def _grouping(step: Any, j: int) -> Any:
+    """The output of every category of column j, if some are infrequent: those have the last one in common."""
     mappings = getattr(step, "_default_to_infrequent_mappings", None)
-    mapping = None if mappings is None else mappings[j]
-    return np.arange(count) if mapping is None else np.asarray(mapping)
+    return None if mappings is None else mappings[j]
+
+
+def _output_codes(step: Any, j: int, count: int) -> Array:
+    """The output of every category of column j."""
+    grouping = _grouping(step, j)
+    return np.arange(count) if grouping is None else np.asarray(grouping)
 
 
 def _dropped(step: Any, j: int) -> int | None:
