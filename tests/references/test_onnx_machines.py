@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from onnx_file import exported, run
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +19,8 @@ from sklearn.model_selection import GridSearchCV
 import maxmargin
 from maxmargin import kernels as k
 from maxmargin.io import export_onnx
+from maxmargin.io._onnx._graph import DOUBLE, Graph
+from maxmargin.io._onnx._kernels import Cross, Diagonal, expression
 
 X, y = load_iris(return_X_y=True)
 NAMES = load_iris().target_names[y]
@@ -222,6 +227,52 @@ def test_one_feature_and_one_support_vector(tmp_path: Path) -> None:
     export_onnx(single, tmp_path / "single.onnx")
     rows = np.linspace(0.1, 2.0, 20)[:, None]
     assert run(tmp_path / "single.onnx", rows)["label"].tolist() == single.predict(rows).tolist()
+
+
+# -- kernel expressions ---------------------------------------------------------------------------------------
+
+POSITIVE = st.floats(0.05, 2.0)
+LEAVES = st.one_of(
+    st.builds(k.Gaussian, POSITIVE),
+    st.builds(k.Laplacian, POSITIVE),
+    st.builds(k.ChiSquared, POSITIVE),
+    st.builds(k.Polynomial, st.integers(0, 3), POSITIVE, POSITIVE),
+    st.builds(k.RationalQuadratic, POSITIVE, POSITIVE),
+    st.builds(k.Constant, POSITIVE),
+    st.sampled_from([k.Linear(), k.Cosine(), k.QuadraticForm(A[:3, :3]), k.Sigmoid(0.1, -0.2)]),
+)
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: a + b, inner, inner),
+        st.builds(lambda a, b: a * b, inner, inner),
+        st.builds(lambda a, n: (a * 0.1) ** n, inner, st.integers(1, 3)),
+        st.builds(lambda a: (a * 0.01).exp(), inner),
+        st.builds(lambda a, c: (a * 0.1).polynomial(c), inner, st.lists(POSITIVE, min_size=1, max_size=3)),
+        st.builds(lambda a, gamma: k.Gaussian(gamma, over=a), inner, POSITIVE),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TREES, st.integers(0, 1000))
+def test_any_kernel_expression(kernel: Any, seed: int) -> None:
+    """The graph of an expression has the values of its NumPy meaning, and so has that of k(x, x)."""
+    rng = np.random.default_rng(seed)
+    rows, others = rng.uniform(0, 2, size=(7, 3)), rng.uniform(0, 2, size=(5, 3))
+    rows[0], others[0] = 0.0, 0.0
+    rows[1] = others[1]
+    graph = Graph()
+    inputs = graph.input("X", DOUBLE, 3)
+    zeros = graph.reduce("Sum", graph.op("Mul", inputs, 0.0))  # a constant kernel has no rows of its own
+    graph.output("values", graph.op("Add", expression(kernel, Cross(graph, inputs, others)), zeros), DOUBLE, 5)
+    graph.output("diagonal", graph.op("Add", expression(kernel, Diagonal(graph, inputs)), zeros), DOUBLE, 1)
+    session = onnxruntime.InferenceSession(graph.model({}).SerializeToString())
+    values, diagonal = session.run(None, {"X": rows})
+    size = 1.0 + np.abs(kernel(rows, others)).max()
+    np.testing.assert_allclose(values, kernel(rows, others), rtol=1e-11, atol=1e-11 * size)
+    np.testing.assert_allclose(diagonal[:, 0], kernel.diag(rows), rtol=1e-11, atol=1e-11 * size)
 
 
 # -- the file -------------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ STEPS: dict[str, Any] = {
     "range": MinMaxScaler((-1, 1)),
     "range-clip": MinMaxScaler(clip=True),
     "largest": MaxAbsScaler(),
+    "largest-clip": MaxAbsScaler(clip=True),
     "robust": RobustScaler(),
     "robust-no-centre": RobustScaler(with_centering=False),
     "l2": Normalizer(),
@@ -132,6 +133,12 @@ def test_a_table_of_numbers_is_one_input(tmp_path: Path) -> None:
     frame = pd.DataFrame(X, columns=load_wine().feature_names)
     model = make_pipeline(StandardScaler(), SVC()).fit(frame.iloc[TRAIN], y[TRAIN])
     exported(model, tmp_path, frame.iloc[TEST], feeds=X[TEST], sample=frame.iloc[TRAIN])
+
+
+def test_steps_that_hand_on_tables(tmp_path: Path) -> None:
+    frame = pd.DataFrame(X, columns=load_wine().feature_names)
+    model = make_pipeline(StandardScaler(), SelectKBest(k=5), SVC()).set_output(transform="pandas")
+    exported(model.fit(frame.iloc[TRAIN], y[TRAIN]), tmp_path, frame.iloc[TEST], feeds=X[TEST])
 
 
 # -- numbers and text -----------------------------------------------------------------------------------------
@@ -263,6 +270,17 @@ def test_missing_numbers_may_be_a_category(tmp_path: Path) -> None:
     rows[::5] = np.nan
     model = make_pipeline(OneHotEncoder(), LinearSVC()).fit(rows, target(table(0)))
     exported(model, tmp_path, rows[::-1])
+
+
+def test_categories_and_truth_values_of_pandas(tmp_path: Path) -> None:
+    def typed(frame: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({"size": frame["size"].astype("category"), "high": frame["grade"] > 1})
+
+    model = make_pipeline(OneHotEncoder(), SVC()).fit(typed(table(0)), target(table(0)))
+    frame = typed(table(1))
+    feeds = {"size": frame["size"].to_numpy(object)[:, None], "high": frame["high"].to_numpy(float)[:, None]}
+    exported(model, tmp_path, frame, feeds=feeds)
+    exported(model, tmp_path, frame, feeds=feeds, sample=frame)
 
 
 def test_columns_of_a_table_that_nobody_uses_are_no_input(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Text that is missing (None or NaN in Python) is the empty string in a graph.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ def _as_tensor_values(categories: Any, where: str) -> Array:
     """Categories as the graph sees them: text, or numbers."""
     values = np.asarray(categories, dtype=object).tolist()
     if not is_text(categories):
+        odd = next((v for v in values if not is_missing(v) and not isinstance(v, (Real, np.bool_))), None)
+        if odd is not None:
+            raise ExportError(f"{where} has categories of type {type(odd).__name__}; make them text or numbers")
         return np.array([np.nan if is_missing(value) else float(value) for value in values])
     wrong = [value for value in values if not isinstance(value, str) and not is_missing(value)]
     if wrong:

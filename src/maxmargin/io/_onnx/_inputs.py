@@ -75,7 +75,12 @@ class Inputs:
     def of(cls, model: Any) -> Inputs:
         """The inputs that a fitted model needs."""
         steps = [step for _, step in model.steps if not is_passed(step)] if isinstance(model, Pipeline) else [model]
-        count, known = int(steps[0].n_features_in_), getattr(steps[0], "feature_names_in_", None)
+        count, known = getattr(steps[0], "n_features_in_", None), getattr(steps[0], "feature_names_in_", None)
+        if count is None:
+            raise ExportError(
+                f"{type(steps[0]).__name__} was not fitted to rows of numbers, so that its kernel must be a Python "
+                "function, which an ONNX graph cannot hold; use kernel='precomputed'"
+            )
         names = [f"x{j}" for j in range(count)] if known is None else [str(name) for name in known]
         return cls(names, text_columns(model), _used_columns(model, count), known is not None)
 
