@@ -294,7 +294,7 @@ def test_what_is_checked_is_what_is_written(path: Path, monkeypatch: pytest.Monk
 def test_a_model_that_contradicts_itself_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = SVC().fit(X, y)
     monkeypatch.setattr(SVC, "predict", lambda self, rows: np.zeros(len(rows), dtype=int))
-    assert_refused(model, path, "'label' is no function of its sums", X)
+    assert_refused(model, path, "predict does not follow from its attributes", X)
 
 
 def test_rows_on_the_boundary_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,16 +66,20 @@ def check(
     received = _received(with_sums, [SUMS], inputs, rows)[SUMS].reshape(sums.shape)
     follow = exported.decide(sums)
     for name in names:
-        _require(_agrees(name, follow[name], own[name], follow), own, own, name, "is no function of its sums:")
+        if not _agrees(name, follow[name], own[name], follow).all():
+            raise ExportError(
+                f"the model's {METHODS[name]} does not follow from its attributes, so that no graph can be checked "
+                "against it; if they, its parameters or its class were changed after fit, fit it again"
+            )
     largest = np.abs(sums).max(axis=0, initial=0.0)
     allowed = np.minimum(RTOL * largest + rounding, MOST * largest)
     with np.errstate(invalid="ignore"):
         same = (sums == received) | (np.abs(sums - received) <= allowed)
     shown = "scores" if "scores" in names else names[0]
-    _require(same.all(axis=1), own, got, shown, "differs:", np.abs(sums - received).max(axis=1))
+    _require(same.all(axis=1), own, got, shown, np.abs(sums - received).max(axis=1))
     follow = exported.decide(received)
     for name in names:
-        _require(_agrees(name, got[name], follow[name], follow), own, got, name, "differs:")
+        _require(_agrees(name, got[name], follow[name], follow), own, got, name)
     _warn_of_ties(own[names[0]] != got[names[0]] if names[0] == "label" else np.zeros(1, dtype=bool))
 
 
@@ -127,7 +131,7 @@ def _tied(outputs: Outputs) -> Array:
     return best[:, 1] - best[:, 0] <= TIED * np.abs(best[:, 1])
 
 
-def _require(good: Array, own: Outputs, got: Outputs, name: str, what: str, sizes: FloatArray | None = None) -> None:
+def _require(good: Array, own: Outputs, got: Outputs, name: str, sizes: FloatArray | None = None) -> None:
     """Raise with the worst row unless all are good."""
     if good.all():
         return
@@ -141,7 +145,7 @@ def _require(good: Array, own: Outputs, got: Outputs, name: str, what: str, size
     received = received.tolist() if hasattr(received, "tolist") else received
     raise ExportError(
         f"the exported graph would predict something else, so that no file was written: in {np.sum(~good)} of "
-        f"{len(good)} rows of the sample output {name!r} {what} row {row} has {expected!r} by the model and "
+        f"{len(good)} rows of the sample output {name!r} differs: row {row} has {expected!r} by the model and "
         f"{received!r} by onnxruntime. If huge terms cancel in the model, scale its features, or take a smaller C "
         "or a larger ridge",
         row,
