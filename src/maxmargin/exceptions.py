@@ -58,3 +58,22 @@ class NotPSDError(ValueError):
 
     def __reduce__(self):
         return type(self), (self.args[0], self.witness)
+
+
+class ExportError(ValueError):
+    """A model cannot be written in another format, or what was written would predict something else.
+
+    Attributes
+    ----------
+    row : int or None
+        The row of the sample on which the predictions differ most; None where the model cannot be exported at all.
+    expected, received : object
+        The model's prediction for that row, and that of what was written.
+    """
+
+    def __init__(self, message: str, row: int | None = None, expected: object = None, received: object = None):
+        super().__init__(message)
+        self.row, self.expected, self.received = row, expected, received
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.row, self.expected, self.received)
