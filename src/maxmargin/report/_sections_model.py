@@ -15,6 +15,8 @@ from maxmargin.report._text import count, escaped, finite, foreign, number, rows
 
 #: Most lines and columns of the table of deciding rows.
 MOST_ROWS, MOST_FIELDS = 20, 12
+#: Relative gap above which more training is worth a word.
+FINISHED = 1e-2
 #: What lying in a zone means for a row; other names are shown without a word.
 MEANINGS = {
     "beyond its margin": "right, and safely so: the row has no part in the model",
@@ -95,9 +97,18 @@ def _holds(proof: Proof) -> str:
     return "a condition of the proof is not met, so the gap proves nothing"
 
 
+def _finished(proof: Proof) -> str:
+    if proof.relative_gap <= FINISHED:
+        return "Training is finished."
+    return (
+        f"Training stopped early: up to {share(proof.relative_gap)} of the objective could still be gained by training "
+        "longer."
+    )
+
+
 def _meaning(proof: Proof) -> str:
     proves = (
-        "<p><strong>What it proves.</strong> Training is finished: for these training rows, this kernel and these "
+        f"<p><strong>What it proves.</strong> {_finished(proof)} For these training rows, this kernel and these "
         "parameters no other model has an objective that is lower than the dual. It was computed from the data, by "
         "code that shares nothing with the code that trained.</p>"
         if proof.holds
@@ -118,7 +129,7 @@ def support(findings: Findings) -> str:
     part = found.vectors / max(1, found.rows)
     said = (
         f"<p>{count(found.vectors)} of {rows(found.rows)} ({share(part)}) are support vectors: the model depends on no "
-        f"others, and training without the rest would give the same model."
+        f"others, and training without the rest, with the same parameters, would give the same model."
         + (" That is nearly all of them: a smoother kernel or another C may generalise better." if part > 0.9 else "")
         + "</p>"
     )

@@ -75,6 +75,14 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def middle_cut(text: str, letters: int) -> str:
+    """The beginning and the end of a text: names of a kind often differ at their ends."""
+    if len(text) <= letters:
+        return text
+    tail = max(0, (letters - 1) // 2)
+    return text[: max(1, letters - 1 - tail)] + "…" + text[len(text) - tail :]
+
+
 @dataclass
 class Chart:
     """A picture in the making. ``name`` is unique on the page; title and description are for screen readers too."""
@@ -131,13 +139,13 @@ class Chart:
         self.marks.append(f'<text class="{kind}" {place}{turned}>{escaped(text, 400)}</text>')
 
     def label(self, x: float, y: float, text: str, room: float, anchor: str = "start", kind: str = "label") -> None:
-        """A name from the data, cut where there is no room; whole in its tooltip."""
+        """A name from the data, cut in the middle where there is no room, and whole in its tooltip."""
         text = plain(text, 400)
         letters = max(2, int(room / max(width(text, LETTER) / max(len(text), 1), 1.0)))
         if len(text) <= letters:
             return self.text(x, y, text, kind, anchor)
         place = f'x="{coordinate(x)}" y="{coordinate(y)}" text-anchor="{anchor}"'
-        whole, cut = escaped(text, 400), escaped(text, letters)
+        whole, cut = escaped(text, 400), escaped(middle_cut(text, letters))
         self.marks.append(f'<text class="{kind}" {place}>{cut}<title>{whole}</title></text>')
 
     def axes(self, x: Scale, y: Scale, x_title: str, y_title: str, names: Sequence[str] = ("", "")) -> None:
@@ -156,14 +164,18 @@ class Chart:
 
     def render(self, caption: str = "", below: str = "") -> str:
         """The figure; ``caption`` is HTML that stands above it, and ``below`` what stands under it."""
-        size = f'viewBox="0 0 {coordinate(self.width)} {coordinate(self.height)}"'
+        grown = 1.0 if self.wide else GROWTH
+        focus = ' tabindex="0"' if self.wide else ""  # what scrolls can be scrolled with keys
+        size = (
+            f'viewBox="0 0 {coordinate(self.width)} {coordinate(self.height)}" '
+            f'width="{self.width * grown:.0f}" height="{self.height * grown:.0f}"'
+        )
         kind = "chart wide" if self.wide else "chart"
         named = f'aria-labelledby="{self.name}-title {self.name}-desc"'
         note = f"<p>{caption}</p>" if caption else ""
         return (
             f'<figure class="{kind}"><figcaption><strong>{escaped(self.title, 400)}</strong>{note}</figcaption>'
-            f'<div class="scroll"><svg {size} width="{self.width * GROWTH:.0f}" height="{self.height * GROWTH:.0f}" '
-            f'role="img" {named}><title id="{self.name}-title">{escaped(self.title, 400)}</title>'
+            f'<div class="scroll"{focus}><svg {size} role="img" {named}><title id="{self.name}-title">{escaped(self.title, 400)}</title>'
             f'<desc id="{self.name}-desc">{escaped(self.description, 1000)}</desc>{"".join(self.marks)}</svg></div>'
             f"{below}</figure>"
         )
