@@ -6,10 +6,9 @@ import math
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
-#: SVG marks without content.
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 GEOMETRY = ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height")
 
@@ -102,8 +101,8 @@ def charts(text: str) -> list[str]:
 def chart_problems(svg: str) -> list[str]:
     """What is wrong with a chart: no name, coordinates that are no numbers or outside of the picture."""
     try:
-        root = ElementTree.fromstring(svg)
-    except ElementTree.ParseError as error:
+        root = ET.fromstring(svg)
+    except ET.ParseError as error:
         return [f"no XML: {error}"]
     found = [] if root.get("role") == "img" else ["no role"]
     found += [f"no {tag}" for tag in ("title", "desc") if not (root.findtext(tag) or "").strip()]

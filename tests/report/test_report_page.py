@@ -234,7 +234,7 @@ def test_values_that_are_no_numbers(runs: dict[str, Findings], name: str, bad: f
             test,
             metrics=dict.fromkeys(test.metrics, bad),
             baseline=dict.fromkeys(test.baseline, bad),
-            intervals={key: (bad, bad) for key in test.metrics},
+            intervals=dict.fromkeys(test.metrics, (bad, bad)),
             target=some(test.target),
             scores=some(test.scores),
             probabilities=some(test.probabilities),
@@ -263,7 +263,8 @@ def test_nothing_but_bad_values(runs: dict[str, Findings]) -> None:
 
 
 def test_a_wide_gap_is_not_called_finished(runs: dict[str, Findings]) -> None:
-    assert (proof := runs["iris"].proof) is not None
+    proof = runs["iris"].proof
+    assert proof is not None
     text = checked(replace(runs["iris"], proof=replace(proof, relative_gap=0.25)))
     assert "Training stopped early: up to 25.0 %" in section(text, "certificate")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.report._findings import Tuning
 from maxmargin.report._svg import Chart, Scale, histogram, padded
-from maxmargin.report._text import count, finite, number, plain, rows, share, tick
+from maxmargin.report._text import count, drawable, finite, number, plain, rows, share, tick
 
 #: Zones of the margin t f(x): class of the style, lower end, upper end, name.
 MARGIN_ZONES = (
@@ -111,7 +111,7 @@ def _surface(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> str:
         k = int(np.flatnonzero(cells == tuning.best)[0])
         chart.dot("best", x(u[k]), y(v[k]), 6.0, f"best: {_cell(tuning, tuning.best)}")
     worst = number(low, 3) if len(scores) == 0 or scores.min() >= low else f"≤ {number(low, 3)}"
-    _colour_bar(chart, (worst, number(high, 3)) if len(scores) else None, bool(np.isnan(means[cells]).any()))
+    _colour_bar(chart, (worst, number(high, 3)) if len(scores) else None, not drawable(means[cells]).all())
     return chart.render()
 
 
@@ -127,7 +127,7 @@ def _tile(
     left, right, top, bottom = x(box[0]), x(box[1]), y(box[3]), y(box[2])
     mean, tip = float(tuning.means[cell]), _cell(tuning, cell)
     chart.rect("backing", left, top, right, bottom)
-    if math.isfinite(mean):
+    if drawable(mean):
         chart.rect("heat", left, top, right, bottom, tip, fill_opacity=f"{opacity(mean, *limits):.2f}")
         return
     chart.rect("dropped", left, top, right, bottom, tip)
@@ -173,9 +173,10 @@ def _score_line(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> st
         f"Best: {_cell(tuning, tuning.best)}.",
     )
     means = np.asarray(tuning.means, float)[cells]
-    spread = np.nan_to_num(np.asarray(tuning.deviations, float)[cells], posinf=0.0, neginf=0.0)
-    scored = np.isfinite(means)
-    ends = finite(np.r_[means - spread, means + spread])
+    scored = drawable(means)
+    spread = np.asarray(tuning.deviations, float)[cells]
+    spread = np.where(drawable(spread), spread, 0.0)
+    ends = np.r_[(means - spread)[scored], (means + spread)[scored]]
     x = chart.x(*_log_padded(tuning.strengths[cells]), log=True)
     y = chart.y(*padded(ends.min(), ends.max(), 0.08)) if len(ends) else chart.y(0.0, 1.0)
     chart.axes(x, y, "C", plain(tuning.scorer, 40))

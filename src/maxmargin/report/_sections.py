@@ -206,7 +206,7 @@ def _best_cells(found: Tuning) -> str:
     if not order:
         return missing("No cell was finished, so there are no scores.")
     order = [found.best, *(k for k in order if k != found.best)] if found.best in order else order
-    lines = [
+    lines: list[tuple[str, ...]] = [
         (
             foreign(found.kernels[k], 60) + (" (chosen)" if k == found.best else ""),
             number(found.strengths[k], 3),
@@ -216,7 +216,7 @@ def _best_cells(found: Tuning) -> str:
         )
         for k in order[:MOST_CELLS]
     ]
-    heads = ("kernel", "C", "gamma", escaped(found.scorer), "standard deviation")
+    heads: tuple[str, ...] = ("kernel", "C", "gamma", escaped(found.scorer), "standard deviation")
     if all(math.isnan(found.widths[k]) for k in order[:MOST_CELLS]):
         heads, lines = heads[:2] + heads[3:], [line[:2] + line[3:] for line in lines]
     title = "The chosen cell and the best others" if len(order) > 1 else "The chosen cell"

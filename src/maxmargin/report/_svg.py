@@ -173,9 +173,10 @@ class Chart:
         kind = "chart wide" if self.wide else "chart"
         named = f'aria-labelledby="{self.name}-title {self.name}-desc"'
         note = f"<p>{caption}</p>" if caption else ""
+        title = escaped(self.title, 400)
         return (
-            f'<figure class="{kind}"><figcaption><strong>{escaped(self.title, 400)}</strong>{note}</figcaption>'
-            f'<div class="scroll"{focus}><svg {size} role="img" {named}><title id="{self.name}-title">{escaped(self.title, 400)}</title>'
+            f'<figure class="{kind}"><figcaption><strong>{title}</strong>{note}</figcaption>'
+            f'<div class="scroll"{focus}><svg {size} role="img" {named}><title id="{self.name}-title">{title}</title>'
             f'<desc id="{self.name}-desc">{escaped(self.description, 1000)}</desc>{"".join(self.marks)}</svg></div>'
             f"{below}</figure>"
         )
