@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, brier_score_loss, confusion_matrix, roc_auc_score, roc_curve
 
 from maxmargin.report import Findings, render
-from maxmargin.report._charts import extents, score_limits, tiles, wilson
+from maxmargin.report._charts import extents, margin_chart, on_edges, score_limits, tiles, wilson
 from maxmargin.report._charts_classes import CURVE_POINTS, precision_recall, roc, thinned
 from maxmargin.report._charts_regression import chosen_points
 from maxmargin.report._sections_test import _reliability, codes
@@ -148,6 +149,25 @@ def test_one_bad_cell_does_not_take_all_the_colours() -> None:
     low, high = score_limits(np.array([0.1, 0.96, 0.97, 0.98]))
     assert (low, high) == (pytest.approx(0.98 - 3 * 0.015), 0.98)
     assert score_limits(np.array([0.5, 0.6])) == (0.5, 0.6)
+
+
+def test_rows_on_a_margin_are_coloured_as_free_of_cost() -> None:
+    margins = np.array([1.0 - 1e-12, 1.0 + 1e-12, 0.9995, 0.5, -1.0 + 1e-9, 7.0])
+    np.testing.assert_array_equal(on_edges(margins, regression=False), [1.0, 1.0, 1.0, 0.5, -1.0, 7.0])
+    svg = margin_chart(np.r_[np.full(5, 1.0 - 1e-12), 0.5], regression=False)
+    counts = {
+        zone: sum(int(n) for n in re.findall(rf'class="bar zone-{zone}"[^>]*><title>[^:]*: (\d+) row', svg))
+        for zone in (1, 2, 3, 4)
+    }
+    assert counts == {1: 5, 2: 1, 3: 0, 4: 0}
+    spare = on_edges(np.array([1e-12, -1e-12, 5.0, -2.0]), regression=True)
+    assert (spare < 0).tolist() == [True, True, False, True]
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.booleans())
+def test_every_row_is_in_one_bar_of_the_margins(margins: list[float], regression: bool) -> None:
+    svg = margin_chart(np.array(margins), regression)
+    assert sum(int(n.replace(",", "")) for n in re.findall(r"to [^:<]*: ([\d,]+) row", svg)) == len(margins)
 
 
 # -- texts ------------------------------------------------------------------------------------------------------------

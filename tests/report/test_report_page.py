@@ -269,6 +269,33 @@ def test_a_wide_gap_is_not_called_finished(runs: dict[str, Findings]) -> None:
     assert "Training stopped early: up to 25.0 %" in section(text, "certificate")
 
 
+def test_kernels_share_their_colours_and_the_strength_has_its_name(runs: dict[str, Findings]) -> None:
+    one = runs["iris"].tuning
+    assert one is not None
+    both = replace(
+        one,
+        kernels=["rbf"] * len(one.means) + ["poly"] * len(one.means),
+        strengths=np.r_[one.strengths, one.strengths],
+        widths=np.r_[one.widths, one.widths],
+        means=np.r_[one.means, one.means - 0.1],
+        deviations=np.r_[one.deviations, one.deviations],
+        dropped=np.r_[one.dropped, one.dropped],
+        strength="lam",
+    )
+    text = checked(replace(runs["iris"], tuning=both))
+    first, second = (svg for svg in charts(text) if "tuning-" in svg)
+    assert "Accuracy over lam and gamma, kernel poly" in second
+    assert "chosen</text>" in first
+    assert "chosen</text>" not in second
+    assert first.count('fill-opacity="1.00"') > second.count('fill-opacity="1.00"')  # beside the colour bar's
+
+
+def test_a_winner_at_the_edge_of_the_grid_is_named(runs: dict[str, Findings]) -> None:
+    assert runs["iris"].tuning is not None
+    tuning = replace(runs["iris"].tuning, best=int(np.argmax(runs["iris"].tuning.strengths)))
+    assert "has the largest C" in section(checked(replace(runs["iris"], tuning=tuning)), "tuning")
+
+
 # -- large ------------------------------------------------------------------------------------------------------------
 
 

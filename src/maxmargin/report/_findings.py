@@ -56,6 +56,7 @@ class Tuning:
     deviations: FloatArray
     best: int
     dropped: Array  # bool of each cell: given up before its last fold
+    strength: str = "C"  # what the strengths are: "C", "nu" or "lam"
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def _edge(found: Tuning) -> str:
     """Whether the winner lies where the grid ends."""
     same = [k for k, kernel in enumerate(found.kernels) if kernel == found.kernels[found.best]]
     ends = []
-    for name, values in (("C", found.strengths), ("gamma", found.widths)):
+    for name, values in ((escaped(found.strength, 20), found.strengths), ("gamma", found.widths)):
         own, chosen = np.asarray(values, float)[same], float(values[found.best])
         if len(np.unique(own[np.isfinite(own)])) > 2 and chosen in (np.nanmin(own), np.nanmax(own)):
             ends.append(f"the {'smallest' if chosen == np.nanmin(own) else 'largest'} {name}")
@@ -216,7 +216,7 @@ def _best_cells(found: Tuning) -> str:
         )
         for k in order[:MOST_CELLS]
     ]
-    heads: tuple[str, ...] = ("kernel", "C", "gamma", escaped(found.scorer), "standard deviation")
+    heads: tuple[str, ...] = ("kernel", escaped(found.strength), "gamma", escaped(found.scorer), "standard deviation")
     if all(math.isnan(found.widths[k]) for k in order[:MOST_CELLS]):
         heads, lines = heads[:2] + heads[3:], [line[:2] + line[3:] for line in lines]
     title = "The chosen cell and the best others" if len(order) > 1 else "The chosen cell"

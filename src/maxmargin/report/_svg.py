@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -148,14 +148,18 @@ class Chart:
         whole, cut = escaped(text, 400), escaped(middle_cut(text, letters))
         self.marks.append(f'<text class="{kind}" {place}>{cut}<title>{whole}</title></text>')
 
-    def axes(self, x: Scale, y: Scale, x_title: str, y_title: str, names: Sequence[str] = ("", "")) -> None:
-        """Grid lines, ticks and titles; ``names`` say 'none' for an axis whose ticks the caller writes."""
+    def axes(
+        self, x: Scale, y: Scale, x_title: str, y_title: str, ticks: tuple[bool, bool] = (True, True), grid: bool = True
+    ) -> None:
+        """Grid lines, ticks and titles; ``ticks`` says whether of x and y."""
         bottom, right = self.height - self.bottom, self.width - self.right
-        for value in x.ticks(max(2, int((right - self.left) / 70))) if names[0] != "none" else ():
-            self.line("grid", x(value), self.top, x(value), bottom)
+        for value in x.ticks(max(2, int((right - self.left) / 70))) if ticks[0] else ():
+            if grid:
+                self.line("grid", x(value), self.top, x(value), bottom)
             self.text(x(value), bottom + 16, tick(value), "tick", "middle")
-        for value in y.ticks(max(2, int((bottom - self.top) / 48))) if names[1] != "none" else ():
-            self.line("grid", self.left, y(value), right, y(value))
+        for value in y.ticks(max(2, int((bottom - self.top) / 48))) if ticks[1] else ():
+            if grid:
+                self.line("grid", self.left, y(value), right, y(value))
             self.text(self.left - 6, y(value) + 4, tick(value), "tick", "end")
         self.line("axis", self.left, bottom, right, bottom)
         self.line("axis", self.left, self.top, self.left, bottom)
