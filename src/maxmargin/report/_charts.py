@@ -234,10 +234,13 @@ def margin_chart(margins: np.ndarray, regression: bool) -> str:
     )
     x, y = chart.x(edges[0], edges[-1]), chart.y(0.0, 1.1 * counts.max())
     chart.axes(x, y, what, "rows")
-    for low, high, tall in zip(edges[:-1], edges[1:], counts, strict=True):
-        kind = next(kind for kind, start, stop, _ in zones if start <= (low + high) / 2 < stop)
-        tip = f"{number(low, 3)} to {number(high, 3)}: {rows(tall)}"
-        chart.rect(f"bar {kind}", x(low), y(tall), x(high) - 0.6, y(0.0), tip)
+    below = np.zeros(len(counts))  # zones are stacked where a bar is wider than one
+    for kind, start, stop, zone in zones:
+        for k, n in enumerate(histogram(values[(start <= values) & (values < stop)], edges)):
+            if n:
+                tip = f"{zone}, {number(edges[k], 3)} to {number(edges[k + 1], 3)}: {rows(n)}"
+                chart.rect(f"bar {kind}", x(edges[k]), y(below[k] + n), x(edges[k + 1]) - 0.6, y(below[k]), tip)
+                below[k] += n
     for _, low, _, _ in zones:
         if edges[0] < low < edges[-1]:
             chart.line("mark", x(low), chart.top, x(low), chart.height - chart.bottom)
@@ -260,18 +263,16 @@ def _outside(clipped: int) -> str:
 
 
 def _edges(values: np.ndarray, fixed: Sequence[float], bins: int = 40) -> tuple[np.ndarray, int]:
-    """Edges of equal width that hit the fixed values where they lie inside, and how many values are outside.
+    """Edges of equal width around the fixed values, on them where they are fine enough; how many values are outside.
 
-    The widest hundredth on either side does not stretch the picture.
+    Half a percent of the rows on either side does not stretch the picture.
     """
     low, high = np.quantile(values, [0.005, 0.995])
-    low, high = min(low, *fixed) if fixed else low, max(high, *fixed) if fixed else high
+    low, high = min(low, *fixed), max(high, *fixed)
     low, high = padded(low, high, 0.02)
-    parts = max(1, round(bins / (high - low)))
-    step = 1.0 / parts if fixed and high - low < bins else (high - low) / bins
-    if fixed:
-        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-    edges = np.linspace(low, high, max(1, round((high - low) / step)) + 1)
+    parts = bins / (high - low)
+    parts = round(parts) if parts > 1 else 1.0 / math.ceil(1.0 / parts)  # so that whole numbers are edges, or 0 is
+    edges = np.arange(math.floor(low * parts), math.ceil(high * parts) + 1) / parts
     return edges, int(np.sum((values < edges[0]) | (values > edges[-1])))
 
 

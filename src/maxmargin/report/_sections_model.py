@@ -28,7 +28,9 @@ MEANINGS = {
     "beyond the other margin": "wrong, by more than the margin: mislabelled, or unlike its class",
     "inside the tube": "closer than epsilon: the row has no part in the model",
     "on the tube": "exactly epsilon away: the model rests on it",
+    "on its edge": "exactly epsilon away: the model rests on it",
     "outside the tube": "further off than epsilon: it has slack",
+    "outside": "further off than epsilon: it has slack",
 }
 
 
@@ -38,7 +40,12 @@ def margins(findings: Findings) -> str:
     if support is None:
         return section("margins", title, missing("The model has no margins that were looked at."))
     regression = findings.task == "regression"
-    many = " Every two-class problem counts its own rows." if findings.task == "many classes" else ""
+    many = ""
+    if findings.task == "many classes":
+        own = " Every two-class problem counts its own rows."
+        many = (
+            own if np.ndim(support.margins) == 2 else " Of its two-class problems, a row counts by the smallest margin."
+        )
     said = (
         "<p>How far off each training row is, less the epsilon that is free of charge. Rows below 0 lie inside the "
         "tube and cost nothing; the slack of the others is what they lie above it.</p>"
