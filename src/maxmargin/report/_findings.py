@@ -1,0 +1,130 @@
+"""What a training run found out: the values that the report shows and the command prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A decision of the run: what was decided, why, and the option of the command that overrides it."""
+
+    name: str
+    value: str
+    why: str
+    option: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table as it was read."""
+
+    name: str
+    kind: Literal["number", "category", "left out"]
+    missing: int
+    distinct: int
+    summary: str  # "0.1 to 7.9, mean 3.8", or the commonest values
+    why: str = ""  # why it was left out
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something about the data that a person should know."""
+
+    kind: str  # "imbalance", "duplicates", "leakage", "constant", "unscaled", "missing", ...
+    text: str  # what, and what to do about it
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The cells that cross-validation looked at: one score per cell, nan where the race dropped it early."""
+
+    scorer: str
+    folds: int
+    kernels: list[str]  # of each cell
+    strengths: FloatArray  # C, or lam, of each cell
+    widths: FloatArray  # gamma of each cell, nan where there is none
+    means: FloatArray
+    deviations: FloatArray
+    best: int
+    dropped: Array  # bool of each cell: given up before its last fold
+    strength: str = "C"  # what the strengths are: "C", "nu" or "lam"
+
+
+@dataclass(frozen=True)
+class Test:
+    """Answers for the rows that no choice has seen, with what they should have been."""
+
+    metrics: dict[str, float]  # "accuracy", "balanced accuracy", "error", "R2", "mean absolute error", ...
+    baseline: dict[str, float]  # the same of the answer that looks at no column
+    intervals: dict[str, tuple[float, float]]  # 95 % intervals where they are known
+    target: Array  # classes as they are in the table (no codes), or numbers
+    predicted: Array
+    labels: list[str] = field(default_factory=list)  # classes as text, in the order of scores and probabilities
+    confusion: IntArray | None = None  # (truth, answer)
+    scores: FloatArray | None = None  # decision values of two classes; (rows, classes) beyond
+    probabilities: FloatArray | None = None  # (rows, classes) of a calibrated model
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The certificate of the delivered model, and the sentence that says it."""
+
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    kkt: float
+    holds: bool
+    method: str
+    sentence: str
+    tasks: int = 1  # binary problems; the figures are the worst one's
+
+
+@dataclass(frozen=True)
+class Support:
+    """How the training rows lie: margins t f(x), slack, zones; and the rows that decide."""
+
+    #: Of the training rows; with many classes the smallest of its problems, or a column for each of them with nan
+    #: where a row has no part in one; |y - f| - epsilon for regression.
+    margins: FloatArray
+    zones: dict[str, int]  # name of a zone -> rows in it
+    vectors: int  # support vectors
+    rows: int  # training rows
+    deciding: list[dict[str, Any]]  # the heaviest: row of the file, label, coefficient, margin, a few column values
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A whole run of ``maxmargin train``."""
+
+    title: str
+    source: str  # file name or built-in name, never a whole path
+    checksum: str  # SHA-256 of the file
+    version: str
+    created: str  # ISO time
+    task: Literal["two classes", "many classes", "regression"]
+    target: str
+    rows: int
+    train_rows: int
+    test_rows: int
+    columns: list[Column]
+    notices: list[Notice]
+    choices: list[Choice]
+    tuning: Tuning | None
+    test: Test
+    cross_validated: float | None  # the chosen cell's score
+    proof: Proof | None
+    support: Support | None
+    code: str  # Python that reproduces the model
+    seconds: dict[str, float]  # "read", "tune", "train", "test"
+    class_counts: dict[str, int] = field(default_factory=dict)  # of the training rows
+    versions: dict[str, str] = field(default_factory=dict)  # "Python", "NumPy", "scikit-learn", ... besides maxmargin
