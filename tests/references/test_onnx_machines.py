@@ -136,6 +136,9 @@ def test_label_types(labels: Any, calibration: str | None, tmp_path: Path) -> No
 
 CLASSIFIERS = {
     "NuSVC": maxmargin.NuSVC(nu=0.3),
+    "LSSVC": maxmargin.LSSVC(calibration="isotonic"),
+    "landmarks": maxmargin.SVC(approximation="nystroem", n_components=20, calibration="sigmoid"),
+    "landmarks-linear": maxmargin.SVC(kernel="linear", approximation="nystroem", multiclass="ovr"),
     "LinearSVC": maxmargin.LinearSVC(calibration="isotonic"),
     "LinearSVC-scaled": maxmargin.LinearSVC(scale=True, multiclass="ovo"),
     "LinearSVC-all-classes": maxmargin.LinearSVC(multi_class="crammer_singer"),

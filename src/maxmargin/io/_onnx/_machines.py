@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from maxmargin._types import Array, FloatArray
 from maxmargin.calibration import sharpened
+from maxmargin.certificates import is_approximation
 from maxmargin.estimators import KernelDiscriminantAnalysis, KernelLeastSquares
 from maxmargin.estimators._kernel_classifier import KernelClassifier
 from maxmargin.estimators._kernel_online import KernelOnline
@@ -66,6 +67,8 @@ def export_machine(graph: Graph, machine: Any, X: str) -> Exported:
 
 def sums_of(machine: Any) -> LinearSums | KernelSums:
     """What a machine adds up for every row."""
+    if is_approximation(machine):
+        return kernel_sums(machine, np.ascontiguousarray(machine.landmark_coef_.T), machine.intercept_)
     if isinstance(machine, KernelClassifier):
         coef = machine._scheme.per_task(dense(machine.dual_coef_), machine._support_label)
         return kernel_sums(machine, coef, machine.intercept_)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._types import FloatArray
+from maxmargin.certificates import is_approximation
 from maxmargin.io._onnx._graph import Graph
 from maxmargin.io._onnx._kernels import Cross, expression
 from maxmargin.kernels import Kernel, Linear, Precomputed
@@ -70,10 +71,13 @@ class KernelSums:
 
 
 def kernel_sums(model: Any, coef: FloatArray, intercept: Any) -> LinearSums | KernelSums:
-    """The sums of a kernel model over its support vectors; of a linear kernel, by its weights."""
-    vectors, intercept = model.support_vectors_, np.asarray(intercept, dtype=np.float64)
+    """The sums of a kernel model over its support vectors, or its landmarks; of a linear kernel, by its weights."""
+    rows, vectors = model.support_, model.support_vectors_
+    if is_approximation(model):
+        rows, vectors = model.landmarks_, model.landmark_vectors_
+    intercept = np.asarray(intercept, dtype=np.float64)
     if len(coef) == 0:
         return LinearSums(np.zeros((coef.shape[1], model.n_features_in_)), intercept)
     if isinstance(model.kernel_, Linear):
         return LinearSums(np.ascontiguousarray((dense(vectors).T @ coef).T), intercept)
-    return KernelSums(model.kernel_, dense(vectors), np.asarray(model.support_), coef, intercept)
+    return KernelSums(model.kernel_, dense(vectors), np.asarray(rows), coef, intercept)
