@@ -191,6 +191,14 @@ def test_classifiers(model: Any, kind: str, tmp_path: Path) -> None:
         assert equal(answers(copy.fit(rows, labels), rows), answers(fitted, rows))  # it can be fitted again
 
 
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", "venn-abers"])
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr", "code"])
+def test_calibrations_of_five_classes(calibration: str, multiclass: str, tmp_path: Path) -> None:
+    labels = np.arange(len(X)) % 5
+    fitted = SVC(calibration=calibration, multiclass=multiclass).fit(X, labels)
+    assert_same(fitted, through_a_file(fitted, tmp_path), X)
+
+
 @pytest.mark.parametrize("model", REGRESSORS, ids=name_of)
 def test_regressors_and_maps(model: Any, tmp_path: Path) -> None:
     fitted = clone(model).fit(X, TARGET)
