@@ -109,8 +109,8 @@ def _publish_one(model: Any, text: ModelText, n_features: int | None) -> None:
     left_out = [name for name in ("probA", "prob_density_marks") if name in text.header]
     if left_out:
         warnings.warn(
-            f"{text.path}: {left_out[0]} says how sure LIBSVM is of a prediction, which a {type(model).__name__} does not; "
-            "it is left out, and predictions are the same",
+            f"{text.path}: {left_out[0]} says how sure LIBSVM is of a prediction, which a {type(model).__name__} does "
+            "not; it is left out, and predictions are the same",
             UserWarning,
             stacklevel=3,
         )
