@@ -8,6 +8,7 @@ SELECTION_ARGS ?=
 LARGE_ARGS ?=
 MACHINE_ARGS ?=
 PYTEST_ARGS ?=
+FUZZ_ARGS ?=
 
 ifeq ($(OS),Windows_NT)
 BIN := .venv/Scripts
@@ -16,13 +17,16 @@ BIN := .venv/bin
 endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format arena scaling stochastic classes selection large machine wheel clean
+.PHONY: demo test fuzz lint format arena scaling stochastic classes selection large machine wheel clean
 
 demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
 	$(BIN)/python -m maxmargin.demo
 
 test: .venv/.test            ## the whole suite
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+fuzz: .venv/.test            ## mutated files for every reader and loader: make fuzz FUZZ_ARGS="--inputs 1000000 --seed 1"
+	$(BIN)/python -m tests.files.fuzzing $(FUZZ_ARGS)
 
 lint: .venv/.lint            ## ruff and mypy
 	$(BIN)/python -m ruff check .

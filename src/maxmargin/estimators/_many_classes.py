@@ -279,6 +279,11 @@ class ManyClasses:
         if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
             raise ValueError(f"coverage must be a number between 0 and 1, both excluded; got {coverage!r}")
         self._require_calibrated()
+        if not hasattr(self, "conformal_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} was read from another program's file, which keeps no held-out scores for "
+                "prediction sets; fit it again"
+            )
         decided = [self._decided(scores) for scores in self._fold_scores(X)]
         if not decided:  # classes of one row each: nothing was held out, and nothing can be ruled out
             return np.ones((len(self._task_scores(X)), len(self.classes_)), dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,7 @@ FORMATS = {
     "csv": (".csv", ".tsv"),
     "parquet": (".parquet",),
 }
-COMPRESSED = (".gz", ".bz2")
+COMPRESSED = (".gz", ".bz2", ".xz")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 #: Line numbers, from 1, and lines as they stand in the file.
@@ -67,6 +68,8 @@ def opened(path: Path) -> IO[bytes]:
         import bz2
 
         return cast(IO[bytes], bz2.open(path, "rb"))
+    if suffix == ".xz":
+        return cast(IO[bytes], lzma.open(path, "rb"))
     return open(path, "rb")
 
 
@@ -79,7 +82,7 @@ def numbered(path: Path, matters: Callable[[bytes], object]) -> Iterator[tuple[i
                 text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
                 if matters(text):
                     yield number, text
-    except (EOFError, OSError, zlib.error) as error:
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         if getattr(error, "errno", None) is not None:  # the operating system's own; it names the file
             raise
         raise OSError(
