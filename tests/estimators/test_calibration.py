@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.svm
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
@@ -259,6 +259,7 @@ def arrays(rows):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(rows=scored)
+@example(rows=[(1, False, 1), (1, False, 1), (1, False, 3), (1, True, 3)])  # equal scores: any slope would do
 @settings(deadline=None, max_examples=60)
 def test_weights_of_a_calibration_are_repetitions(kind, rows):
     scores, sign, weight = arrays(rows)

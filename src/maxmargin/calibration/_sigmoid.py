@@ -14,8 +14,9 @@ from maxmargin._types import FloatArray
 
 #: Probabilities stay this far from 0 and 1, as in LIBSVM.
 LEAST = 1e-7
-#: Newton steps at most, the gradient's size at which they end, and the ridge of their matrix.
-STEPS, FLAT, RIDGE = 100, 1e-9, 1e-12
+#: Newton steps at most, the gradient's size at which they end, and the share of the largest eigenvalue of their matrix
+#: that counts as 0: equal scores leave one direction open, in which nothing moves.
+STEPS, FLAT, SINGULAR = 100, 1e-9, 1e-10
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ def fit_sigmoid(scores: FloatArray, sign: FloatArray, weight: FloatArray) -> Sig
             break
         curved = weight * p * (1 - p)
         cross = curved @ s
-        matrix = np.array([[curved @ (s * s) + RIDGE, cross], [cross, curved.sum() + RIDGE]])
-        da, db = -np.linalg.solve(matrix, gradient)
+        matrix = np.array([[curved @ (s * s), cross], [cross, curved.sum()]])
+        da, db = -np.linalg.lstsq(matrix, gradient, rcond=SINGULAR)[0]
         slope, step = float(gradient @ [da, db]), 1.0
         while step > 1e-10:
             tried = _loss((a + step * da) * s + b + step * db, target, weight)
