@@ -41,7 +41,7 @@ def read_chunks(
     Parameters
     ----------
     path : str or path-like
-        The file. Text ending in ``.gz`` or ``.bz2`` is decompressed on the way.
+        The file. Text ending in ``.gz``, ``.bz2`` or ``.xz`` is decompressed on the way.
     rows : int, default=65536
         Rows in a chunk.
     format : {'svmlight', 'csv', 'parquet'}, optional
