@@ -1,0 +1,138 @@
+"""The command line: commands, options, and what every command does when something goes wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import maxmargin
+from maxmargin.cli._errors import close_quietly, exit_code_of, trace_of, words_of
+from maxmargin.cli._print import Screen
+
+app = typer.Typer(
+    name="maxmargin",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Support vector machines with a proof: from a file of data to a trained, tuned, certified model.\n\n"
+    "Start with `maxmargin train digits`, or `maxmargin train mine.csv --target column --report report.html`.",
+)
+
+
+def run() -> int:
+    """Parse the command line and run the command; the exit code."""
+    try:
+        app(standalone_mode=True)
+    except SystemExit as ended:
+        return int(ended.code or 0) if not isinstance(ended.code, str) else 1
+    return 0
+
+
+def version(asked: bool) -> None:
+    """Print the version and end."""
+    if asked:
+        print(maxmargin.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    asked: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Options of all commands."""
+
+
+def guarded(work: Callable[[Screen], int | None], machine: bool = False) -> None:
+    """Run a command's work; errors become a sentence and an exit code."""
+    screen = Screen(machine)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what matters is said in words
+            code = work(screen) or 0
+    except BrokenPipeError:
+        close_quietly()
+        raise typer.Exit(1) from None
+    except (Exception, KeyboardInterrupt) as error:
+        code, words = exit_code_of(error), words_of(error)
+        screen.error(trace_of(error) + words)
+        if machine:
+            screen.document({"error": words, "exit_code": code})
+    if code:
+        raise typer.Exit(code)
+
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output; text goes to standard error.")]
+Format = Annotated[
+    str | None, typer.Option(help="csv, svmlight, parquet, arrow or npz, if the file's name does not tell.")
+]
+Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line of a CSV holds names.")]
+
+
+@app.command("train")
+def train_command(
+    data: Annotated[str, typer.Argument(help="A file (CSV, TSV, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz) or "
+                                        "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes.")],
+    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to save the model; the data's name with .mm by default.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page about the run, one HTML file.")] = None,
+    kernel: Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")] = None,
+    C: Annotated[float | None, typer.Option("--C", help="Cost of errors.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Width of the kernel.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Regression: errors up to this cost nothing.")] = None,
+    tune: Annotated[bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")] = True,
+    multiclass: Annotated[
+        str | None, typer.Option(help="ovo, ovr, code, crammer-singer or weston-watkins.")
+    ] = None,
+    calibration: Annotated[str | None, typer.Option(help="Probabilities: none, sigmoid, isotonic or venn-abers.")] = None,
+    class_weight: Annotated[str | None, typer.Option(help="balanced: rare classes count as much as common ones.")] = None,
+    scale: Annotated[bool | None, typer.Option("--scale/--no-scale", help="Scale columns to unit variance.")] = None,
+    task: Annotated[str | None, typer.Option(help="classification or regression.")] = None,
+    keep: Annotated[list[str] | None, typer.Option(help="Column that must not be left out; may be repeated.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
+    test_size: Annotated[float, typer.Option(help="Share of the rows to test on.")] = 0.2,
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
+    scoring: Annotated[str | None, typer.Option(help="scikit-learn's scorer to choose by, such as f1_macro.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for tuning and training.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the split, the folds and the calibration.")] = 0,
+    device: Annotated[str, typer.Option(help="auto or cpu.")] = "auto",
+    format: Format = None,
+    header: Header = None,
+    code: Annotated[bool, typer.Option("--code/--no-code", help="Print the Python that does the same.")] = True,
+    json: Json = False,
+) -> None:
+    """Train, tune, test and certify a model of a table, and save it.
+
+    Every choice is printed with its reason and the option that changes it.
+
+    Examples:
+
+    - `maxmargin train digits --report digits.html`
+
+    - `maxmargin train people.csv --target buys --out people.mm`
+
+    - `maxmargin train a9a.svm.xz --kernel linear --time-limit 60`
+    """
+    from maxmargin.cli._options import TrainOptions
+    from maxmargin.cli._train import train
+
+    def work(screen: Screen) -> int:
+        options = TrainOptions(
+            target=target, task=task, out=out, report=report, kernel=kernel, C=C, gamma=gamma, epsilon=epsilon,
+            tune=tune, multiclass=multiclass, calibration=calibration, class_weight=class_weight, scale=scale,
+            test_size=test_size, folds=folds, scoring=scoring, time_limit=time_limit, seed=seed, device=device,
+            keep=keep or [], drop=drop or [], format=format, header=header,
+        )  # fmt: skip
+        return train(data, options, screen, code)
+
+    guarded(work, json)
+
+
+def commands() -> Any:
+    """The click command behind the app, for tests and documentation."""
+    return typer.main.get_command(app)

@@ -1,0 +1,123 @@
+"""What a person sees, and the one document that a machine reads."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Table as Grid
+from rich.text import Text
+
+
+class Screen:
+    """Where text goes: standard output, or standard error when standard output belongs to a machine."""
+
+    def __init__(self, machine: bool = False):
+        self.machine = machine
+        self.console = Console(stderr=machine, highlight=False, soft_wrap=not sys.stdout.isatty() and not machine)
+
+    @property
+    def live(self) -> bool:
+        """Whether somebody watches: progress bars go to standard error."""
+        return sys.stderr.isatty()
+
+    def title(self, text: str) -> None:
+        self.console.print()
+        self.console.print(Text(text, style="bold"))
+
+    def line(self, text: str = "", style: str = "") -> None:
+        self.console.print(Text(text, style=style))
+
+    def notice(self, text: str) -> None:
+        self.console.print(Text.assemble(("! ", "yellow bold"), text))
+
+    def pairs(self, pairs: list[tuple[str, str]]) -> None:
+        """Two columns: what, and its value."""
+        grid = Grid.grid(padding=(0, 2))
+        grid.add_column(style="cyan", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in pairs:
+            grid.add_row(Text(name), Text(value))
+        self.console.print(Padding(grid, (0, 0, 0, 2)))
+
+    def grid(self, names: list[str], rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
+        """A table with a line of names."""
+        grid = Grid(box=None, padding=(0, 2), header_style="cyan", pad_edge=False)
+        for place, name in enumerate(names):
+            grid.add_column(Text(name), justify="right" if place in right else "left", overflow="fold")
+        for row in rows:
+            grid.add_row(*map(Text, row))
+        self.console.print(Padding(grid, (0, 0, 0, 2)))
+
+    def code(self, text: str) -> None:
+        """Python, coloured on a terminal; elsewhere as it is, so that it can be copied."""
+        if self.console.is_terminal:
+            self.console.print(Syntax(text, "python", background_color="default", word_wrap=True))
+        else:
+            print(text, file=self.console.file)
+
+    def error(self, text: str) -> None:
+        """What went wrong, always to standard error."""
+        Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("Error: ", "red bold"), text))
+
+    def document(self, value: Any) -> None:
+        """The JSON document; once."""
+        print(json.dumps(plain(value), ensure_ascii=False, allow_nan=False), file=sys.stdout, flush=True)
+
+
+@contextlib.contextmanager
+def progress_on_stderr() -> Iterator[None]:
+    """Fits draw their bars on standard output, which here belongs to results."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def plain(value: Any) -> Any:
+    """As JSON knows it: what is not finite becomes null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value) if isinstance(value, Path) else value
+
+
+def figure(value: float) -> str:
+    """A number with four digits that matter."""
+    if not math.isfinite(value):
+        return "none"
+    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """A share as a percentage."""
+    return f"{value:.1%}"
+
+
+def counted(number: int, what: str) -> str:
+    """1 row, 2 rows."""
+    plural = what[:-1] + "ies" if what.endswith("y") and what[-2] not in "aeiou" else what + "s"
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def listed(names: list[str] | tuple[str, ...], most: int = 5) -> str:
+    """Some names, and how many more there are."""
+    shown = ", ".join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
