@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-from maxmargin._types import Array, FloatArray, IntArray
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,9 @@ class Test:
     metrics: dict[str, float]  # "accuracy", "balanced accuracy", "error", "R2", "mean absolute error", ...
     baseline: dict[str, float]  # the same of the answer that looks at no column
     intervals: dict[str, tuple[float, float]]  # 95 % intervals where they are known
-    target: Array
+    target: Array  # classes as they are in the table (no codes), or numbers
     predicted: Array
-    labels: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)  # classes as text, in the order of scores and probabilities
     confusion: IntArray | None = None  # (truth, answer)
     scores: FloatArray | None = None  # decision values of two classes; (rows, classes) beyond
     probabilities: FloatArray | None = None  # (rows, classes) of a calibrated model
@@ -119,3 +124,4 @@ class Findings:
     code: str  # Python that reproduces the model
     seconds: dict[str, float]  # "read", "tune", "train", "test"
     class_counts: dict[str, int] = field(default_factory=dict)  # of the training rows
+    versions: dict[str, str] = field(default_factory=dict)  # "Python", "NumPy", "scikit-learn", ... besides maxmargin

@@ -1,0 +1,293 @@
+"""Charts that every task has: the tuning surface, margins, class counts, calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from maxmargin.report._findings import Tuning
+from maxmargin.report._svg import LETTER, Chart, Scale, histogram, padded
+from maxmargin.report._text import count, finite, number, plain, rows, share, tick
+
+#: Zones of the margin t f(x): class of the style, lower end, upper end, name.
+MARGIN_ZONES = (
+    ("zone-4", -math.inf, -1.0, "beyond the other margin"),
+    ("zone-3", -1.0, 0.0, "in the strip, wrong side"),
+    ("zone-2", 0.0, 1.0, "in the strip, right side"),
+    ("zone-1", 1.0, math.inf, "beyond its margin"),
+)
+TUBE_ZONES = (("zone-1", -math.inf, 0.0, "inside the tube"), ("zone-4", 0.0, math.inf, "outside the tube"))
+
+
+def opacity(value: float, low: float, high: float) -> float:
+    """How strong the colour of a score is, from 0.06 to 1."""
+    return 0.06 + 0.94 * (value - low) / (high - low) if high > low else 1.0
+
+
+# -- tuning -------------------------------------------------------------------------------------------------------
+
+
+def tuning_charts(tuning: Tuning) -> list[str]:
+    """One chart per kernel: a map over C and gamma, or a line over C where there is no gamma."""
+    kernels = list(dict.fromkeys(tuning.kernels))
+    found = []
+    for place, kernel in enumerate(kernels):
+        cells = np.array([k == kernel for k in tuning.kernels])
+        strengths, widths = np.asarray(tuning.strengths, float), np.asarray(tuning.widths, float)
+        usable = cells & np.isfinite(strengths) & (strengths > 0)
+        maps = usable & np.isfinite(widths) & (widths > 0)
+        if len(np.unique(widths[maps])) > 1:
+            found.append(_surface(tuning, np.flatnonzero(maps), kernel, f"tuning-{place}"))
+        elif len(np.unique(strengths[usable])) > 1:
+            found.append(_score_line(tuning, np.flatnonzero(usable), kernel, f"tuning-{place}"))
+    return found
+
+
+def extents(values: Sequence[float]) -> dict[float, tuple[float, float]]:
+    """Of every value the middle between it and its neighbours, mirrored at the ends."""
+    known = sorted(set(values))
+    if len(known) == 1:
+        return {known[0]: (known[0] - 0.25, known[0] + 0.25)}
+    middles = [(a + b) / 2 for a, b in zip(known[:-1], known[1:], strict=True)]
+    lows = [2 * known[0] - middles[0], *middles]
+    highs = [*middles, 2 * known[-1] - middles[-1]]
+    return {value: (low, high) for value, low, high in zip(known, lows, highs, strict=True)}
+
+
+def tiles(u: np.ndarray, v: np.ndarray) -> list[tuple[float, float, float, float]]:
+    """A rectangle around every cell, up to its neighbours in its own row and column; finer grids get smaller ones."""
+    across = {b: extents([x for x, y in zip(u, v, strict=True) if y == b]) for b in set(v)}
+    along = {a: extents([y for x, y in zip(u, v, strict=True) if x == a]) for a in set(u)}
+    return [(*across[b][a], *along[a][b]) for a, b in zip(u, v, strict=True)]
+
+
+def _surface(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> str:
+    u = np.round(np.log10(tuning.strengths[cells]), 9)
+    v = np.round(np.log10(tuning.widths[cells]), 9)
+    boxes = tiles(u, v)
+    means = np.asarray(tuning.means, float)
+    chart = Chart(
+        name,
+        f"Score over C and gamma, kernel {plain(kernel, 60)}",
+        f"A map of {len(cells)} cells. Best: {_cell(tuning, tuning.best)}.",
+        height=340,
+        bottom=82,
+    )
+    lows, highs = np.min(boxes, axis=0), np.max(boxes, axis=0)
+    x, y = chart.x(lows[0], highs[1]), chart.y(lows[2], highs[3])
+    scores = finite(means[cells])
+    low, high = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
+    order = sorted(range(len(cells)), key=lambda k: -(boxes[k][1] - boxes[k][0]) * (boxes[k][3] - boxes[k][2]))
+    for k in order:
+        _tile(chart, x, y, boxes[k], tuning, int(cells[k]), (low, high))
+    logs = chart.x(10 ** lows[0], 10 ** highs[1], log=True), chart.y(10 ** lows[2], 10 ** highs[3], log=True)
+    frame = len(chart.marks)
+    chart.axes(*logs, "", "gamma")
+    chart.marks = [*chart.marks[:frame], *(mark for mark in chart.marks[frame:] if 'class="grid"' not in mark)]
+    chart.text((chart.left + chart.width - chart.right) / 2, chart.height - 46, "C", "axis-title", "middle")
+    if tuning.best in cells:
+        k = int(np.flatnonzero(cells == tuning.best)[0])
+        chart.dot("best", x(u[k]), y(v[k]), 6.0, f"best: {_cell(tuning, tuning.best)}")
+    _colour_bar(chart, low, high, bool(len(scores)), any(map(bool, np.isnan(means[cells]))))
+    return chart.render()
+
+
+def _tile(
+    chart: Chart,
+    x: Scale,
+    y: Scale,
+    box: tuple[float, float, float, float],
+    tuning: Tuning,
+    cell: int,
+    limits: tuple[float, float],
+) -> None:
+    left, right, top, bottom = x(box[0]), x(box[1]), y(box[3]), y(box[2])
+    mean, tip = float(tuning.means[cell]), _cell(tuning, cell)
+    chart.rect("backing", left, top, right, bottom)
+    if math.isfinite(mean):
+        chart.rect("heat", left, top, right, bottom, tip, fill_opacity=f"{opacity(mean, *limits):.2f}")
+        return
+    chart.rect("dropped", left, top, right, bottom, tip)
+    middle, centre, arm = (left + right) / 2, (top + bottom) / 2, min(4.0, (right - left) / 4, (bottom - top) / 4)
+    chart.line("cross", middle - arm, centre - arm, middle + arm, centre + arm)
+    chart.line("cross", middle - arm, centre + arm, middle + arm, centre - arm)
+
+
+def _cell(tuning: Tuning, cell: int) -> str:
+    """A cell in words."""
+    gamma = float(tuning.widths[cell])
+    where = f"C {number(tuning.strengths[cell], 3)}" + ("" if math.isnan(gamma) else f", gamma {number(gamma, 3)}")
+    mean = float(tuning.means[cell])
+    if not math.isfinite(mean):
+        return f"{where}: {'dropped early' if bool(tuning.dropped[cell]) else 'no score'}"
+    return f"{where}: {number(mean)} ± {number(tuning.deviations[cell], 2)}"
+
+
+def _colour_bar(chart: Chart, low: float, high: float, scored: bool, crossed: bool) -> None:
+    """What the colours mean, below the axes."""
+    top, left, size = chart.height - 28, chart.left, 12.0
+    if scored:
+        for k in range(11):
+            at = left + 10 * k
+            chart.rect("heat", at, top, at + 10.2, top + size, fill_opacity=f"{0.06 + 0.094 * k:.2f}")
+        chart.text(left, chart.height - 3, number(low, 3), "tick")
+        chart.text(left + 110, chart.height - 3, number(high, 3), "tick", "end")
+    chart.dot("best", left + 150, top + 6, 6.0)
+    chart.text(left + 162, top + 10, "chosen", "tick")
+    if crossed:
+        chart.rect("dropped", left + 220, top, left + 236, top + size)
+        chart.line("cross", left + 224, top + 2, left + 232, top + 10)
+        chart.line("cross", left + 224, top + 10, left + 232, top + 2)
+        chart.text(left + 242, top + 10, "dropped early", "tick")
+
+
+def _score_line(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> str:
+    cells = cells[np.argsort(tuning.strengths[cells], kind="stable")]
+    chart = Chart(
+        name,
+        f"Score over C, kernel {plain(kernel, 60)}",
+        f"A line over {len(cells)} values of C, with one standard deviation of the folds to either side. "
+        f"Best: {_cell(tuning, tuning.best)}.",
+    )
+    means = np.asarray(tuning.means, float)[cells]
+    spread = np.nan_to_num(np.asarray(tuning.deviations, float)[cells], posinf=0.0, neginf=0.0)
+    scored = np.isfinite(means)
+    ends = finite(np.r_[means - spread, means + spread])
+    x = chart.x(*_log_padded(tuning.strengths[cells]), log=True)
+    y = chart.y(*padded(ends.min(), ends.max(), 0.08)) if len(ends) else chart.y(0.0, 1.0)
+    chart.axes(x, y, "C", plain(tuning.scorer, 40))
+    at = [x(float(c)) for c in tuning.strengths[cells]]
+    upper = [(at[k], y(means[k] + spread[k])) for k in np.flatnonzero(scored)]
+    lower = [(at[k], y(means[k] - spread[k])) for k in np.flatnonzero(scored)]
+    chart.path("band", upper + lower[::-1], closed=True)
+    chart.path("curve c1", [(at[k], y(means[k])) for k in np.flatnonzero(scored)])
+    for k, cell in enumerate(cells):
+        if scored[k]:
+            chart.dot("point c1", at[k], y(means[k]), 3.5, _cell(tuning, int(cell)))
+        else:
+            chart.text(at[k], chart.height - chart.bottom - 4, "×", "tick", "middle")
+        if cell == tuning.best and scored[k]:
+            chart.dot("best", at[k], y(means[k]), 7.0, f"best: {_cell(tuning, int(cell))}")
+    note = "The ring is what was chosen; the band is one standard deviation of the folds."
+    return chart.render(note if scored.all() else note + " A × at the axis was dropped early.")
+
+
+def _log_padded(values: np.ndarray) -> tuple[float, float]:
+    low, high = padded(math.log10(values.min()), math.log10(values.max()))
+    return 10.0**low, 10.0**high
+
+
+# -- margins, counts, calibration -----------------------------------------------------------------------------------
+
+
+def margin_chart(margins: np.ndarray, regression: bool) -> str:
+    """How the training rows lie against the strip or the tube, the zones coloured."""
+    values, zones = finite(margins), TUBE_ZONES if regression else MARGIN_ZONES
+    edges, clipped = _edges(values, [low for _, low, _, _ in zones if math.isfinite(low)])
+    counts = histogram(values, edges)
+    what = "|y - f(x)| - epsilon" if regression else "margin t·f(x)"
+    chart = Chart(
+        "margins",
+        "Training rows by distance from the tube" if regression else "Training rows by margin",
+        f"A histogram of {rows(len(values))} from {number(values.min())} to {number(values.max())}.",
+    )
+    x, y = chart.x(edges[0], edges[-1]), chart.y(0.0, 1.1 * counts.max())
+    chart.axes(x, y, what, "rows")
+    for low, high, tall in zip(edges[:-1], edges[1:], counts, strict=True):
+        kind = next(kind for kind, start, stop, _ in zones if start <= (low + high) / 2 < stop)
+        tip = f"{number(low, 3)} to {number(high, 3)}: {rows(tall)}"
+        chart.rect(f"bar {kind}", x(low), y(tall), x(high) - 0.6, y(0.0), tip)
+    for _, low, _, _ in zones:
+        if edges[0] < low < edges[-1]:
+            chart.line("mark", x(low), chart.top, x(low), chart.height - chart.bottom)
+    names = "".join(f'<li><span class="key {kind}"></span>{name}</li>' for kind, _, _, name in reversed(zones))
+    note = f"<ul class='legend'>{names}</ul>"
+    return chart.render().replace("</figure>", note + _outside(clipped) + "</figure>")
+
+
+def _outside(clipped: int) -> str:
+    return f"<p>The first and the last bar hold {rows(clipped)} that lie further out.</p>" if clipped else ""
+
+
+def _edges(values: np.ndarray, fixed: Sequence[float], bins: int = 40) -> tuple[np.ndarray, int]:
+    """Edges of equal width that hit the fixed values where they lie inside, and how many values are outside.
+
+    The widest hundredth on either side does not stretch the picture.
+    """
+    low, high = np.quantile(values, [0.005, 0.995])
+    low, high = min(low, *fixed) if fixed else low, max(high, *fixed) if fixed else high
+    low, high = padded(low, high, 0.02)
+    parts = max(1, round(bins / (high - low)))
+    step = 1.0 / parts if fixed and high - low < bins else (high - low) / bins
+    if fixed:
+        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    edges = np.linspace(low, high, max(1, round((high - low) / step)) + 1)
+    return edges, int(np.sum((values < edges[0]) | (values > edges[-1])))
+
+
+def count_chart(counts: dict[str, int]) -> str:
+    """Training rows of every class as bars."""
+    chart = Chart(
+        "counts",
+        "Training rows of each class",
+        "; ".join(f"{plain(label, 40)}: {count(n)}" for label, n in list(counts.items())[:30]),
+        height=16 + 22.0 * len(counts),
+        left=118,
+        right=90,
+        top=4,
+        bottom=12,
+    )
+    total, x = sum(counts.values()), chart.x(0.0, max(1, *counts.values()))
+    for place, (label, n) in enumerate(counts.items()):
+        top = chart.top + 22.0 * place
+        chart.label(chart.left - 6, top + 15, label, chart.left - 14, "end")
+        chart.rect("bar c1", x(0.0), top + 3, x(n), top + 19)
+        chart.text(x(n) + 5, top + 15, f"{count(n)} ({share(n / max(total, 1), 0)})", "tick")
+    return chart.render()
+
+
+def reliability_chart(mean: np.ndarray, seen: np.ndarray, counts: np.ndarray, bins: int, many: bool, name: str) -> str:
+    """Predicted probability against how often it came true, with 95 % Wilson intervals; counts below."""
+    chart = Chart(
+        "reliability",
+        "Predicted probability against what happened",
+        "; ".join(
+            f"{number(m, 2)} predicted, {number(s, 2)} seen ({rows(c)})"
+            for m, s, c in zip(mean, seen, counts, strict=True)
+        ),
+        height=390,
+        bottom=130,
+    )
+    x, y = chart.x(0.0, 1.0), chart.y(0.0, 1.0)
+    chart.axes(x, y, "", "share that came true", ("none", ""))
+    chart.path("reference", [(x(0.0), y(0.0)), (x(1.0), y(1.0))])
+    for m, s, c in zip(mean, seen, counts, strict=True):
+        low, high = wilson(s, c)
+        chart.line("whisker", x(m), y(low), x(m), y(high))
+        chart.dot("point c1", x(m), y(s), 4.0, f"{number(m, 3)} predicted, {number(s, 3)} seen, {rows(c)}")
+    chart.path("curve c1", [(x(m), y(s)) for m, s in zip(mean, seen, strict=True)])
+    floor, tallest = chart.height - 44, max(1, *map(int, counts))
+    for m, c in zip(mean, counts, strict=True):
+        place = min(bins - 1, int(m * bins))
+        top = floor - 62.0 * c / tallest
+        chart.rect("bar c1", x(place / bins) + 1, top, x((place + 1) / bins) - 1, floor, f"{rows(c)}")
+    chart.line("axis", chart.left, floor, chart.width - chart.right, floor)
+    for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
+        chart.text(x(value), floor + 16, tick(value), "tick", "middle")
+    chart.text(chart.left - 6, floor - 54, count(tallest), "tick", "end")
+    chart.text(chart.left - 6, floor, "0 rows", "tick", "end")
+    title = "probability of the predicted class" if many else f"probability of {plain(name, 30)}"
+    chart.text((x(0.0) + x(1.0)) / 2, chart.height - 8, title, "axis-title", "middle")
+    return chart.render()
+
+
+def wilson(share_: float, n: float, z: float = 1.959963984540054) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share seen in n rows (Wilson 1927)."""
+    centre = (share_ + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(max(0.0, share_ * (1 - share_) / n + z * z / (4 * n * n)))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+__all__ = ["LETTER", "count_chart", "margin_chart", "reliability_chart", "tuning_charts", "wilson"]

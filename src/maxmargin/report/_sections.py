@@ -1,0 +1,235 @@
+"""Sections about the run: in short, what was done, the data, the tuning, the code, timings."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from maxmargin.report._charts import count_chart, tuning_charts
+from maxmargin.report._findings import Column, Findings, Tuning
+from maxmargin.report._html import capped, charts, folded, missing, section, table
+from maxmargin.report._text import count, escaped, foreign, metric, number, rows, seconds, share
+
+#: Most lines of a table, so that a million columns make no page that nobody can open.
+MOST_COLUMNS, MOST_NOTICES, MOST_CELLS = 300, 100, 10
+KINDS = {
+    "imbalance": "Imbalance",
+    "duplicates": "Duplicates",
+    "leakage": "Possible leakage",
+    "constant": "Constant columns",
+    "unscaled": "Unscaled columns",
+    "missing": "Missing values",
+}
+
+
+def summary(findings: Findings) -> str:
+    """The few figures that matter, and a sentence about each."""
+    test = findings.test
+    tiles = []
+    if test.metrics:
+        name, value = next(iter(test.metrics.items()))
+        small = f"on {rows(findings.test_rows)} held back{_between(findings, name)}"
+        tiles.append((f"Test {escaped(name)}", metric(name, value), small))
+        if name in test.baseline:
+            tiles.append(
+                (f"Baseline {escaped(name)}", metric(name, test.baseline[name]), "an answer that looks at no column")
+            )
+    if findings.proof is not None:
+        proof = findings.proof
+        small = (
+            "relative gap: the objective is at most this far from optimal"
+            if proof.holds
+            else "the certificate does not hold"
+        )
+        tiles.append(("Proof of optimality", number(proof.relative_gap, 2) if proof.holds else "none", small))
+    if findings.support is not None:
+        support = findings.support
+        small = f"{share(support.vectors / max(1, support.rows), 0)} of {rows(support.rows)}"
+        tiles.append(("Support vectors", count(support.vectors), small))
+    figures = "".join(f"<div><dt>{a}</dt><dd>{b} <small>{c}</small></dd></div>" for a, b, c in tiles)
+    return section("summary", "In short", f'<dl class="figures">{figures}</dl>', f"<p>{_sentence(findings)}</p>")
+
+
+def _between(findings: Findings, name: str) -> str:
+    low, high = findings.test.intervals.get(name, (math.nan, math.nan))
+    return f"; 95 % interval {metric(name, low)} to {metric(name, high)}" if math.isfinite(low) else ""
+
+
+def _sentence(findings: Findings) -> str:
+    task = {
+        "two classes": "tells two classes apart",
+        "many classes": "tells classes apart",
+        "regression": "predicts a number",
+    }
+    said = (
+        f"The model {task[findings.task]}: the column {foreign(findings.target, 80)} of {foreign(findings.source, 80)}. "
+        f"It was chosen and trained on {rows(findings.train_rows)}; {rows(findings.test_rows)} were held back and looked "
+        f"at once, for the results below."
+    )
+    if findings.cross_validated is not None and findings.tuning is not None:
+        scorer = findings.tuning.scorer
+        said += f" In cross-validation on the training rows its {escaped(scorer)} was {metric(scorer, findings.cross_validated)}."
+    warned = len(findings.notices)
+    if warned:
+        said += f' There {"is" if warned == 1 else "are"} <a href="#data">{count(warned)} thing{"" if warned == 1 else "s"} to know about the data</a>.'
+    return said
+
+
+def choices(findings: Findings) -> str:
+    """What was decided, why, and how to decide otherwise."""
+    if not findings.choices:
+        return section("choices", "What was done and why", missing("No choices were recorded."))
+    lines = [
+        (
+            escaped(c.name),
+            foreign(c.value),
+            foreign(c.why, 600),
+            f"<code>{escaped(c.option)}</code>" if c.option else "–",
+        )
+        for c in findings.choices
+    ]
+    text = "<p>Every choice was made from the training rows alone. The last column is the option that overrides it.</p>"
+    return section(
+        "choices", "What was done and why", text, table("Choices of the run", ("what", "value", "why", "option"), lines)
+    )
+
+
+def data(findings: Findings) -> str:
+    """Warnings first, then classes and columns."""
+    source = (
+        f"<p>{foreign(findings.source, 120)}: {rows(findings.rows)}, {count(len(findings.columns))} columns; the target is "
+        f"{foreign(findings.target, 80)}; {rows(findings.train_rows)} for training, {rows(findings.test_rows)} for "
+        f"the test.{_checksum(findings)}</p>"
+    )
+    return section("data", "The data", source, _notices(findings), _classes(findings), _columns(findings.columns))
+
+
+def _checksum(findings: Findings) -> str:
+    return f" SHA-256 <code>{escaped(findings.checksum)}</code>." if findings.checksum else ""
+
+
+def _notices(findings: Findings) -> str:
+    if not findings.notices:
+        return "<h3>Warnings</h3><p>None: the checks found nothing unusual.</p>"
+    shown = findings.notices[:MOST_NOTICES]
+    lines = "".join(
+        f"<li><b>{escaped(KINDS.get(n.kind, n.kind.capitalize()))}:</b>{foreign(n.text, 800)}</li>" for n in shown
+    )
+    return f'<h3>Warnings</h3><ul class="notes">{lines}</ul>{capped(len(findings.notices), len(shown), "warnings")}'
+
+
+def _classes(findings: Findings) -> str:
+    counts = findings.class_counts
+    if not counts:
+        return ""
+    if len(counts) <= 30:
+        return charts(count_chart(counts))
+    total = max(1, sum(counts.values()))
+    lines = [(foreign(k, 80), count(n), share(n / total)) for k, n in sorted(counts.items(), key=lambda item: -item[1])]
+    body = table("Training rows of each class", ("class", "rows", "share"), lines[:MOST_COLUMNS], (1, 2))
+    return folded(f"{count(len(counts))} classes", body + capped(len(lines), MOST_COLUMNS, "classes"), len(counts))
+
+
+def _columns(columns: list[Column]) -> str:
+    if not columns:
+        return missing("No columns were recorded.")
+    # Where not all are shown, those that something is the matter with come first.
+    order = (
+        columns if len(columns) <= MOST_COLUMNS else sorted(columns, key=lambda c: (c.kind != "left out", -c.missing))
+    )
+    shown = order[:MOST_COLUMNS]
+    lines = [
+        (
+            foreign(c.name, 60),
+            escaped(c.kind) + (f" ({foreign(c.why)})" if c.why else ""),
+            count(c.missing),
+            count(c.distinct),
+            foreign(c.summary),
+        )
+        for c in shown
+    ]
+    body = table("Columns of the table", ("column", "kind", "missing", "distinct", "values"), lines, (2, 3))
+    left = sum(c.kind == "left out" for c in columns)
+    text = f"All {count(len(columns))} columns" + (f", {count(left)} of them left out" if left else "")
+    return f"<h3>Columns</h3>{folded(text, body + capped(len(columns), len(shown), 'columns'), len(columns))}"
+
+
+def tuning(findings: Findings) -> str:
+    """The surface that cross-validation saw."""
+    found = findings.tuning
+    if found is None or len(found.means) == 0:
+        return section(
+            "tuning", "Tuning", missing("Nothing was tuned: the parameters were given, or tuning was switched off.")
+        )
+    dropped = int(np.sum(np.asarray(found.dropped, bool)))
+    text = (
+        f"<p>{count(len(found.means))} combinations were cross-validated with {count(found.folds)} folds; the score is "
+        f"{escaped(found.scorer)}, and higher is better. "
+        + (
+            f"{count(dropped)} fell behind by more than chance and were dropped before their last fold. "
+            if dropped
+            else ""
+        )
+        + _edge(found)
+        + "</p>"
+    )
+    return section("tuning", "Tuning", text, charts(*tuning_charts(found)), _best_cells(found))
+
+
+def _edge(found: Tuning) -> str:
+    """Whether the winner lies where the grid ends."""
+    same = [k for k, kernel in enumerate(found.kernels) if kernel == found.kernels[found.best]]
+    ends = []
+    for name, values in (("C", found.strengths), ("gamma", found.widths)):
+        own, chosen = np.asarray(values, float)[same], float(values[found.best])
+        if len(np.unique(own[np.isfinite(own)])) > 2 and chosen in (np.nanmin(own), np.nanmax(own)):
+            ends.append(f"the {'smallest' if chosen == np.nanmin(own) else 'largest'} {name}")
+    return (
+        f"The chosen cell has {' and '.join(ends)} of the grid: a wider grid might find a better one." if ends else ""
+    )
+
+
+def _best_cells(found: Tuning) -> str:
+    means = np.asarray(found.means, float)
+    order = [
+        k for k in np.argsort(-np.where(np.isfinite(means), means, -np.inf), kind="stable") if np.isfinite(means[k])
+    ]
+    if not order:
+        return missing("No cell was finished, so there are no scores.")
+    order = [found.best, *(k for k in order if k != found.best)] if found.best in order else order
+    lines = [
+        (
+            foreign(found.kernels[k], 60) + (" (chosen)" if k == found.best else ""),
+            number(found.strengths[k], 3),
+            "–" if math.isnan(found.widths[k]) else number(found.widths[k], 3),
+            number(means[k]),
+            number(found.deviations[k], 2),
+        )
+        for k in order[:MOST_CELLS]
+    ]
+    heads = ("kernel", "C", "gamma", escaped(found.scorer), "standard deviation")
+    title = "The chosen cell and the best others" if len(order) > 1 else "The chosen cell"
+    return table(title, heads, lines, (1, 2, 3, 4))
+
+
+def code(findings: Findings) -> str:
+    """The program that makes the same model."""
+    if not findings.code.strip():
+        return section("code", "Make it again", missing("No code was recorded."))
+    text = escaped(findings.code, 200_000)
+    button = '<p><button id="copy" type="button" hidden>Copy</button></p>'
+    said = "<p>This Python code trains the same model.</p>"
+    return section("code", "Make it again", said, f'{button}<pre tabindex="0"><code id="code-text">{text}</code></pre>')
+
+
+def timings(findings: Findings) -> str:
+    """How long the steps took, and with which versions."""
+    lines = [(escaped(name), seconds(value)) for name, value in findings.seconds.items()]
+    known = [value for value in findings.seconds.values() if math.isfinite(value)]
+    if len(known) > 1:
+        lines.append(("together", seconds(sum(known))))
+    took = table("Time of each step", ("step", "time"), lines, (1,)) if lines else missing("No times were recorded.")
+    versions = {"maxmargin": findings.version, **findings.versions}
+    made = table("Versions", ("package", "version"), [(escaped(k), escaped(v)) for k, v in versions.items()])
+    return section("timings", "Times and versions", f'<div class="charts"><div>{took}</div><div>{made}</div></div>')
