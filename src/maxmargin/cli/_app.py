@@ -43,7 +43,9 @@ def version(asked: bool) -> None:
 
 @app.callback()
 def about(
-    asked: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
+    asked: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Options of all commands."""
 
@@ -67,30 +69,45 @@ def guarded(work: Callable[[Screen], int | None], machine: bool = False) -> None
         raise typer.Exit(code)
 
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output; text goes to standard error.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON document on standard output; text goes to standard error.")
+]
 Format = Annotated[
     str | None, typer.Option(help="csv, svmlight, parquet, arrow or npz, if the file's name does not tell.")
 ]
-Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line of a CSV holds names.")]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line of a CSV holds names.")
+]
 
 
 @app.command("train")
 def train_command(
-    data: Annotated[str, typer.Argument(help="A file (CSV, TSV, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz) or "
-                                        "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes.")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A file (CSV, TSV, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz) or "
+            "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes."
+        ),
+    ],
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to save the model; the data's name with .mm by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to save the model; the data's name with .mm by default.")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page about the run, one HTML file.")] = None,
     kernel: Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")] = None,
     C: Annotated[float | None, typer.Option("--C", help="Cost of errors.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Width of the kernel.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Regression: errors up to this cost nothing.")] = None,
-    tune: Annotated[bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")] = True,
-    multiclass: Annotated[
-        str | None, typer.Option(help="ovo, ovr, code, crammer-singer or weston-watkins.")
+    tune: Annotated[
+        bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")
+    ] = True,
+    multiclass: Annotated[str | None, typer.Option(help="ovo, ovr, code, crammer-singer or weston-watkins.")] = None,
+    calibration: Annotated[
+        str | None, typer.Option(help="Probabilities: none, sigmoid, isotonic or venn-abers.")
     ] = None,
-    calibration: Annotated[str | None, typer.Option(help="Probabilities: none, sigmoid, isotonic or venn-abers.")] = None,
-    class_weight: Annotated[str | None, typer.Option(help="balanced: rare classes count as much as common ones.")] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced: rare classes count as much as common ones.")
+    ] = None,
     scale: Annotated[bool | None, typer.Option("--scale/--no-scale", help="Scale columns to unit variance.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression.")] = None,
     keep: Annotated[list[str] | None, typer.Option(help="Column that must not be left out; may be repeated.")] = None,

@@ -50,7 +50,9 @@ def read_lines(prepared: Prepared, options: TrainOptions, data: str) -> tuple[li
     """Lines that make X and y, and what X is called."""
     if prepared.source.built_in:
         return built_in_lines(prepared), "X"
-    how = "".join(f", {name}={getattr(options, name)!r}" for name in ("format", "header") if getattr(options, name) is not None)
+    how = "".join(
+        f", {name}={getattr(options, name)!r}" for name in ("format", "header") if getattr(options, name) is not None
+    )
     lines = [f"table = read_table({data!r}{how})"]
     if len(prepared.rows) < len(prepared.source.table):
         lines.append(f"table = table.take(table.known({prepared.target!r}))  # rows without an answer teach nothing")
@@ -156,7 +158,11 @@ def step_lines(prepared: Prepared) -> tuple[list[str], list[str]]:
     ]
     parts = [part("numbers", filled, 0, numbers)] if numbers else []
     parts.append(part("categories", text, numbers, numbers + categories))
-    return imports, ['        ("columns", ColumnTransformer([', *(line for lines in parts for line in lines), "        ])),"]
+    return imports, [
+        '        ("columns", ColumnTransformer([',
+        *(line for lines in parts for line in lines),
+        "        ])),",
+    ]
 
 
 def part(name: str, steps: list[str], begin: int, end: int) -> list[str]:

@@ -64,7 +64,9 @@ def judge_classes(model: Any, X: Any, y: Array, predicted: Array, guess: Array, 
         shares = np.array([np.mean(y == label) for label in labels])
         plain["log loss"] = float(m.log_loss(y, np.tile(shares, (len(y), 1)), labels=labels))
     confusion = np.asarray(m.confusion_matrix(y, predicted, labels=labels))
-    return Test(found, plain, intervals, y, predicted, [str(label) for label in labels], confusion, scores, probabilities)
+    return Test(
+        found, plain, intervals, y, predicted, [str(label) for label in labels], confusion, scores, probabilities
+    )
 
 
 def rank(found, plain, intervals, y: Array, labels: list[Any], scores: FloatArray, seed: int) -> None:

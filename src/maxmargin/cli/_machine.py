@@ -204,7 +204,9 @@ def fit_search(search: Any, X: Any, y: Array) -> tuple[str, bool]:
     with progress_on_stderr(), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         search.fit(X, y)
-    ended = [str(w.message) for w in heard if issubclass(w.category, ConvergenceWarning) and "ended early" in str(w.message)]
+    ended = [
+        str(w.message) for w in heard if issubclass(w.category, ConvergenceWarning) and "ended early" in str(w.message)
+    ]
     if not ended:
         return "", False
     return ended[0].partition(" cv_results_")[0], "interrupted" in ended[0]

@@ -91,7 +91,9 @@ def unlabelled(number: int, target: str) -> list[Notice]:
     """What to say of rows without an answer."""
     if not number:
         return []
-    return [Notice("missing", f"{counted(number, 'row')} without a value in {target} cannot be learned from: left out.")]
+    return [
+        Notice("missing", f"{counted(number, 'row')} without a value in {target} cannot be learned from: left out.")
+    ]
 
 
 def columns_choice(table: Any, chosen: Chosen) -> Choice:
@@ -115,7 +117,9 @@ def split(question: Question, copies: IntArray, repeated: bool, options: TrainOp
     try:
         train, test = train_test_split(first, test_size=options.test_size, stratify=labels, random_state=options.seed)
     except ValueError as error:
-        raise InputError(f"the rows cannot be split into training and test rows ({error}); change --test-size") from None
+        raise InputError(
+            f"the rows cannot be split into training and test rows ({error}); change --test-size"
+        ) from None
     if repeated:
         train = np.flatnonzero(np.isin(copies, train))
         test = np.flatnonzero(np.isin(copies, test))
