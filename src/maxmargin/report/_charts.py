@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from maxmargin.report._findings import Tuning
-from maxmargin.report._svg import LETTER, Chart, Scale, histogram, padded
+from maxmargin.report._svg import Chart, Scale, histogram, padded
 from maxmargin.report._text import count, finite, number, plain, rows, share, tick
 
 #: Zones of the margin t f(x): class of the style, lower end, upper end, name.
@@ -23,7 +24,16 @@ TUBE_ZONES = (("zone-1", -math.inf, 0.0, "inside the tube"), ("zone-4", 0.0, mat
 
 def opacity(value: float, low: float, high: float) -> float:
     """How strong the colour of a score is, from 0.06 to 1."""
-    return 0.06 + 0.94 * (value - low) / (high - low) if high > low else 1.0
+    return 0.06 + 0.94 * max(0.0, value - low) / (high - low) if high > low else 1.0
+
+
+def score_limits(scores: np.ndarray) -> tuple[float, float]:
+    """Scores of the weakest and of the strongest colour.
+
+    Cells much worse than most are as weak as any, so that colours tell the good ones apart.
+    """
+    high = float(scores.max())
+    return max(float(scores.min()), high - 3.0 * (high - float(np.median(scores)))), high
 
 
 # -- tuning -------------------------------------------------------------------------------------------------------
@@ -50,7 +60,7 @@ def extents(values: Sequence[float]) -> dict[float, tuple[float, float]]:
     known = sorted(set(values))
     if len(known) == 1:
         return {known[0]: (known[0] - 0.25, known[0] + 0.25)}
-    middles = [(a + b) / 2 for a, b in zip(known[:-1], known[1:], strict=True)]
+    middles = [(a + b) / 2 for a, b in pairwise(known)]
     lows = [2 * known[0] - middles[0], *middles]
     highs = [*middles, 2 * known[-1] - middles[-1]]
     return {value: (low, high) for value, low, high in zip(known, lows, highs, strict=True)}
@@ -60,7 +70,17 @@ def tiles(u: np.ndarray, v: np.ndarray) -> list[tuple[float, float, float, float
     """A rectangle around every cell, up to its neighbours in its own row and column; finer grids get smaller ones."""
     across = {b: extents([x for x, y in zip(u, v, strict=True) if y == b]) for b in set(v)}
     along = {a: extents([y for x, y in zip(u, v, strict=True) if x == a]) for a in set(u)}
-    return [(*across[b][a], *along[a][b]) for a, b in zip(u, v, strict=True)]
+    boxes = [(*across[b][a], *along[a][b]) for a, b in zip(u, v, strict=True)]
+    (left, _, low, _), (_, right, _, high) = np.min(boxes, axis=0), np.max(boxes, axis=0)
+    return [  # the outermost cells reach to the frame, whatever their neighbours
+        (
+            float(left if a == u.min() else box[0]),
+            float(right if a == u.max() else box[1]),
+            float(low if b == v.min() else box[2]),
+            float(high if b == v.max() else box[3]),
+        )
+        for a, b, box in zip(u, v, boxes, strict=True)
+    ]
 
 
 def _surface(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> str:
@@ -78,7 +98,7 @@ def _surface(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> str:
     lows, highs = np.min(boxes, axis=0), np.max(boxes, axis=0)
     x, y = chart.x(lows[0], highs[1]), chart.y(lows[2], highs[3])
     scores = finite(means[cells])
-    low, high = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
+    low, high = score_limits(scores) if len(scores) else (0.0, 0.0)
     order = sorted(range(len(cells)), key=lambda k: -(boxes[k][1] - boxes[k][0]) * (boxes[k][3] - boxes[k][2]))
     for k in order:
         _tile(chart, x, y, boxes[k], tuning, int(cells[k]), (low, high))
@@ -90,7 +110,8 @@ def _surface(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> str:
     if tuning.best in cells:
         k = int(np.flatnonzero(cells == tuning.best)[0])
         chart.dot("best", x(u[k]), y(v[k]), 6.0, f"best: {_cell(tuning, tuning.best)}")
-    _colour_bar(chart, low, high, bool(len(scores)), any(map(bool, np.isnan(means[cells]))))
+    worst = number(low, 3) if len(scores) == 0 or scores.min() >= low else f"≤ {number(low, 3)}"
+    _colour_bar(chart, (worst, number(high, 3)) if len(scores) else None, bool(np.isnan(means[cells]).any()))
     return chart.render()
 
 
@@ -125,15 +146,15 @@ def _cell(tuning: Tuning, cell: int) -> str:
     return f"{where}: {number(mean)} ± {number(tuning.deviations[cell], 2)}"
 
 
-def _colour_bar(chart: Chart, low: float, high: float, scored: bool, crossed: bool) -> None:
+def _colour_bar(chart: Chart, ends: tuple[str, str] | None, crossed: bool) -> None:
     """What the colours mean, below the axes."""
     top, left, size = chart.height - 28, chart.left, 12.0
-    if scored:
+    if ends is not None:
         for k in range(11):
             at = left + 10 * k
             chart.rect("heat", at, top, at + 10.2, top + size, fill_opacity=f"{0.06 + 0.094 * k:.2f}")
-        chart.text(left, chart.height - 3, number(low, 3), "tick")
-        chart.text(left + 110, chart.height - 3, number(high, 3), "tick", "end")
+        chart.text(left, chart.height - 3, ends[0], "tick")
+        chart.text(left + 110, chart.height - 3, ends[1], "tick", "end")
     chart.dot("best", left + 150, top + 6, 6.0)
     chart.text(left + 162, top + 10, "chosen", "tick")
     if crossed:
@@ -203,12 +224,12 @@ def margin_chart(margins: np.ndarray, regression: bool) -> str:
         if edges[0] < low < edges[-1]:
             chart.line("mark", x(low), chart.top, x(low), chart.height - chart.bottom)
     names = "".join(f'<li><span class="key {kind}"></span>{name}</li>' for kind, _, _, name in reversed(zones))
-    note = f"<ul class='legend'>{names}</ul>"
-    return chart.render().replace("</figure>", note + _outside(clipped) + "</figure>")
+    lines = "The dashed line is at 0." if regression else "The dashed lines are at -1, 0 and 1."
+    return chart.render(lines + _outside(clipped), f'<ul class="legend">{names}</ul>')
 
 
 def _outside(clipped: int) -> str:
-    return f"<p>The first and the last bar hold {rows(clipped)} that lie further out.</p>" if clipped else ""
+    return f" The first and the last bar hold {rows(clipped)} that lie further out." if clipped else ""
 
 
 def _edges(values: np.ndarray, fixed: Sequence[float], bins: int = 40) -> tuple[np.ndarray, int]:
@@ -288,6 +309,3 @@ def wilson(share_: float, n: float, z: float = 1.959963984540054) -> tuple[float
     centre = (share_ + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(max(0.0, share_ * (1 - share_) / n + z * z / (4 * n * n)))
     return max(0.0, centre - half), min(1.0, centre + half)
-
-
-__all__ = ["LETTER", "count_chart", "margin_chart", "reliability_chart", "tuning_charts", "wilson"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.report._svg import LETTER, Chart
-from maxmargin.report._text import count, number, plain, share, width
+from maxmargin.report._text import count, fixed, foreign, number, plain, share, width
 
 #: Most classes that a matrix or a legend is readable with.
 MATRIX_CLASSES, CURVE_CLASSES = 30, 10
@@ -72,7 +72,7 @@ def roc_chart(curve: Curve, positive: str) -> str:
     chart.axes(x, y, "false positive rate", "true positive rate")
     chart.path("reference", [(x(0.0), y(0.0)), (x(1.0), y(1.0))])
     chart.path("curve c1", [(x(a), y(b)) for a, b in thinned(curve)])
-    chart.text(x(0.97), y(0.06), f"area {number(curve.area)}", "value", "end")
+    chart.text(x(0.97), y(0.06), f"area {fixed(curve.area)}", "value", "end")
     return chart.render(f"What is called positive: {_name(positive)}. The dashed line is a coin.")
 
 
@@ -87,7 +87,7 @@ def precision_recall_chart(curve: Curve, positive: str, prevalence: float) -> st
     chart.axes(x, y, "recall", "precision")
     chart.path("reference", [(x(0.0), y(prevalence)), (x(1.0), y(prevalence))])
     chart.path("curve c1", [(x(a), y(b)) for a, b in thinned(curve)])
-    chart.text(x(0.97), y(0.06), f"average {number(curve.area)}", "value", "end")
+    chart.text(x(0.97), y(0.06), f"average {fixed(curve.area)}", "value", "end")
     return chart.render(f"Of {_name(positive)}. The dashed line is its share of the rows.")
 
 
@@ -109,10 +109,10 @@ def many_roc_chart(curves: Sequence[tuple[str, Curve]]) -> str:
     for place, (label, curve) in enumerate(curves):
         style = f"c{place % 5 + 1} d{place % 4 + 1}"
         chart.path(f"curve {style}", [(x(a), y(b)) for a, b in thinned(curve)], tip=f"{label}: {number(curve.area)}")
-        left, base = 12.0 + 214.0 * (place % 2), below + 58 + 18.0 * (place // 2)
+        left, base = 8.0 + 222.0 * (place % 2), below + 58 + 18.0 * (place // 2)
         chart.path(f"curve {style}", [(left, base - 4), (left + 28, base - 4)])
-        chart.label(left + 34, base, label, 108)
-        chart.text(left + 204, base, number(curve.area), "tick", "end")
+        chart.label(left + 34, base, label, 112)
+        chart.text(left + 196, base, fixed(curve.area), "tick", "end")
     return chart.render("The figures are the areas under the curves.")
 
 
@@ -154,6 +154,8 @@ def _confusion_cell(chart: Chart, x: float, y: float, side: float, n: int, part:
     kind = "heat" if right else "heat-wrong"
     chart.rect("cell", x, y, x + side, y + side)
     if n == 0:
+        if side >= 44:
+            chart.text(x + side / 2, y + side / 2 + 4, "0", "tick", "middle")
         return
     chart.rect(kind, x + 0.5, y + 0.5, x + side - 0.5, y + side - 0.5, tip, fill_opacity=f"{0.08 + 0.92 * part:.2f}")
     over = "over-strong" if part > 0.62 else "over-middle" if part > 0.42 else "over-weak"
@@ -174,6 +176,4 @@ def _diagonal(confusion: np.ndarray) -> float:
 
 
 def _name(label: str) -> str:
-    from maxmargin.report._text import foreign
-
     return f"<strong>{foreign(label, 60)}</strong>"

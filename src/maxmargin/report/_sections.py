@@ -12,7 +12,7 @@ from maxmargin.report._html import capped, charts, folded, missing, section, tab
 from maxmargin.report._text import count, escaped, foreign, metric, number, rows, seconds, share
 
 #: Most lines of a table, so that a million columns make no page that nobody can open.
-MOST_COLUMNS, MOST_NOTICES, MOST_CELLS = 300, 100, 10
+MOST_COLUMNS, MOST_NOTICES, MOST_CELLS = 300, 100, 6
 KINDS = {
     "imbalance": "Imbalance",
     "duplicates": "Duplicates",
@@ -63,16 +63,18 @@ def _sentence(findings: Findings) -> str:
         "regression": "predicts a number",
     }
     said = (
-        f"The model {task[findings.task]}: the column {foreign(findings.target, 80)} of {foreign(findings.source, 80)}. "
-        f"It was chosen and trained on {rows(findings.train_rows)}; {rows(findings.test_rows)} were held back and looked "
-        f"at once, for the results below."
+        f"The model {task[findings.task]}: the column {foreign(findings.target, 80)} of {foreign(findings.source, 80)}."
+        f" It was chosen and trained on {rows(findings.train_rows)}; {rows(findings.test_rows)} were held back and "
+        f"looked at once, for the results below."
     )
     if findings.cross_validated is not None and findings.tuning is not None:
         scorer = findings.tuning.scorer
-        said += f" In cross-validation on the training rows its {escaped(scorer)} was {metric(scorer, findings.cross_validated)}."
+        value = metric(scorer, findings.cross_validated)
+        said += f" In cross-validation on the training rows its {escaped(scorer)} was {value}."
     warned = len(findings.notices)
     if warned:
-        said += f' There {"is" if warned == 1 else "are"} <a href="#data">{count(warned)} thing{"" if warned == 1 else "s"} to know about the data</a>.'
+        what = "There is one thing" if warned == 1 else f"There are {count(warned)} things"
+        said += f' <a href="#data">{what} to know about the data</a>.'
     return said
 
 
@@ -98,9 +100,9 @@ def choices(findings: Findings) -> str:
 def data(findings: Findings) -> str:
     """Warnings first, then classes and columns."""
     source = (
-        f"<p>{foreign(findings.source, 120)}: {rows(findings.rows)}, {count(len(findings.columns))} columns; the target is "
-        f"{foreign(findings.target, 80)}; {rows(findings.train_rows)} for training, {rows(findings.test_rows)} for "
-        f"the test.{_checksum(findings)}</p>"
+        f"<p>{foreign(findings.source, 120)}: {rows(findings.rows)} and {count(len(findings.columns))} columns; the "
+        f"target is {foreign(findings.target, 80)}. {rows(findings.train_rows)} are for training, "
+        f"{rows(findings.test_rows)} for the test.{_checksum(findings)}</p>"
     )
     return section("data", "The data", source, _notices(findings), _classes(findings), _columns(findings.columns))
 
@@ -174,7 +176,7 @@ def tuning(findings: Findings) -> str:
         + _edge(found)
         + "</p>"
     )
-    return section("tuning", "Tuning", text, charts(*tuning_charts(found)), _best_cells(found))
+    return section("tuning", "Tuning", text, charts(*tuning_charts(found), _best_cells(found)))
 
 
 def _edge(found: Tuning) -> str:

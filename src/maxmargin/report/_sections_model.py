@@ -36,22 +36,25 @@ def margins(findings: Findings) -> str:
     if support is None:
         return section("margins", title, missing("The model has no margins that were looked at."))
     regression = findings.task == "regression"
+    many = " Every two-class problem counts its own rows." if findings.task == "many classes" else ""
     said = (
-        "<p>How far off each training row is, less the epsilon that is free of charge. Rows below 0 lie inside the tube and "
-        "cost nothing; the slack of the others is what they lie above it.</p>"
+        "<p>How far off each training row is, less the epsilon that is free of charge. Rows below 0 lie inside the "
+        "tube and cost nothing; the slack of the others is what they lie above it.</p>"
         if regression
-        else "<p>The margin t·f(x) of a row is its score, counted positive on the side of its own class. At 1 and above "
-        "a row costs nothing; below 1 its slack is 1 minus the margin; below 0 it is on the wrong side. "
-        "With more than two classes every two-class problem counts its own rows.</p>"
+        else "<p>The margin t·f(x) of a row is its score, counted positive on the side of its own class. At 1 and "
+        "above a row costs nothing; below 1 its slack is 1 minus the margin; below 0 it is on the wrong side."
+        f"{many}</p>"
     )
     values = finite(support.margins)
-    lost = np.size(support.margins) - len(values)
-    chart = charts(margin_chart(values, regression)) if len(values) else missing("There are no finite margins to draw.")
+    # With many classes a row that has no part in a two-class problem has no margin there: nan.
+    drawable = np.asarray(support.margins, dtype=np.float64).ravel()
+    lost = int(np.sum(np.isinf(drawable) if findings.task == "many classes" else ~np.isfinite(drawable)))
+    chart = margin_chart(values, regression) if len(values) else missing("There are no finite margins to draw.")
     note = f"<p>{count(lost)} margins are no finite numbers and not drawn.</p>" if lost else ""
     total = max(1, sum(support.zones.values()))
     lines = [(foreign(z, 60), count(n), share(n / total), MEANINGS.get(z, "–")) for z, n in support.zones.items()]
     zones = table("Zones of the training rows", ("zone", "rows", "share", "means"), lines, (1, 2)) if lines else ""
-    return section("margins", title, said, chart, note, zones)
+    return section("margins", title, said, charts(chart, zones), note)
 
 
 def certificate(findings: Findings) -> str:
@@ -95,11 +98,11 @@ def _holds(proof: Proof) -> str:
 def _meaning(proof: Proof) -> str:
     proves = (
         "<p><strong>What it proves.</strong> Training is finished: for these training rows, this kernel and these "
-        "parameters no other model has an objective that is lower than the dual. It was computed from the data, by code "
-        "that shares nothing with the code that trained.</p>"
+        "parameters no other model has an objective that is lower than the dual. It was computed from the data, by "
+        "code that shares nothing with the code that trained.</p>"
         if proof.holds
-        else "<p><strong>What it proves.</strong> Nothing yet. The model may still be good, and the test results stand by "
-        "themselves; but how far it is from the optimum of its own problem is not known.</p>"
+        else "<p><strong>What it proves.</strong> Nothing yet. The model may still be good, and the test results stand "
+        "by themselves; but how far it is from the optimum of its own problem is not known.</p>"
     )
     return proves + (
         "<p><strong>What it does not prove.</strong> That the model is right about new rows, or that the kernel, the "
@@ -114,8 +117,8 @@ def support(findings: Findings) -> str:
         return section("support", title, missing("The model was not asked for its support vectors."))
     part = found.vectors / max(1, found.rows)
     said = (
-        f"<p>{count(found.vectors)} of {rows(found.rows)} ({share(part)}) are support vectors: the model depends on no others, "
-        f"and training without the rest would give the same model."
+        f"<p>{count(found.vectors)} of {rows(found.rows)} ({share(part)}) are support vectors: the model depends on no "
+        f"others, and training without the rest would give the same model."
         + (" That is nearly all of them: a smoother kernel or another C may generalise better." if part > 0.9 else "")
         + "</p>"
     )
@@ -126,7 +129,10 @@ def support(findings: Findings) -> str:
     heads = [escaped(key, 40) for key in fields[:MOST_FIELDS]]
     lines = [[_value(row.get(key, "–")) for key in fields[:MOST_FIELDS]] for row in shown]
     figures = [k for k, key in enumerate(fields[:MOST_FIELDS]) if all(_is_number(row.get(key)) for row in shown)]
-    text = "<p>Those with the largest coefficients pull hardest. Rows far on the wrong side are worth a look: they may be mislabelled.</p>"
+    text = (
+        "<p>Those with the largest coefficients pull hardest. Rows far on the wrong side are worth a look: they may be "
+        "mislabelled.</p>"
+    )
     more = capped(len(fields), MOST_FIELDS, "fields") + capped(len(found.deciding), len(shown), "rows")
     return section("support", title, said, text, table("The heaviest support vectors", heads, lines, figures), more)
 

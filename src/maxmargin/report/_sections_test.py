@@ -22,7 +22,7 @@ from maxmargin.report._charts_classes import (
 from maxmargin.report._charts_regression import residual_chart, scatter_chart
 from maxmargin.report._findings import Findings, Test
 from maxmargin.report._html import capped, charts, folded, missing, section, table
-from maxmargin.report._text import count, escaped, foreign, listed, metric, number, rows, share
+from maxmargin.report._text import count, escaped, fixed, foreign, listed, metric, number, rows, share
 
 #: Bins of the reliability diagram, and most lines of the tables.
 BINS, MOST_CLASSES, MOST_PAIRS = 10, 200, 15
@@ -66,10 +66,8 @@ def codes(values: Any, labels: list[str]) -> np.ndarray:
     """The place of every value among the labels, -1 where it is none of them."""
     values = np.asarray(values)
     place = {label: k for k, label in enumerate(labels)}
-    known = {
-        value: place.get(str(value), place.get(str(getattr(value, "item", lambda: value)()), -1)) for value in values
-    }  # noqa: B023
-    return np.array([known[value] for value in values], dtype=np.int64)
+    names = values.astype(str) if values.dtype.kind != "f" else np.array([str(v) for v in values.tolist()])
+    return np.array([place.get(str(name), -1) for name in names], dtype=np.int64)
 
 
 def _classes(test: Test) -> list[str]:
@@ -82,13 +80,16 @@ def _classes(test: Test) -> list[str]:
         confusion = np.zeros((len(test.labels), len(test.labels)), dtype=np.int64)
         np.add.at(confusion, (truth[both], answer[both]), 1)
     curves = _two_curves(test, truth) if len(test.labels) == 2 else _many_curves(test, truth)
+    *drawn, note = curves
     matrix = confusion_chart(confusion, test.labels) if len(test.labels) <= MATRIX_CLASSES else ""
-    if len(test.labels) > 7:
-        matrix, curves = charts(matrix), [charts(*curves[:-1]), curves[-1]]
-    else:
-        matrix, curves = charts(matrix, *curves[:-1]), [curves[-1]]
-    how = "<p>A line of the matrix is a true class, a column an answer; the stronger the colour, the larger the share of that line.</p>"
-    return [how if matrix else "", matrix, *curves, _pairs(confusion, test.labels), _per_class(confusion, test.labels)]
+    how = (
+        "<p>A line of the matrix is a true class, a column an answer; the stronger the colour, the larger the share of "
+        "that line. Blue is right, brown is wrong.</p>"
+    )
+    each, pairs = _per_class(confusion, test.labels), _pairs(confusion, test.labels)
+    if len(test.labels) == 2:
+        return [how, charts(matrix, each), charts(*drawn), note]
+    return [how if matrix else "", charts(matrix, pairs), charts(*drawn, each), note]
 
 
 def _two_curves(test: Test, truth: np.ndarray) -> list[str]:
@@ -182,7 +183,7 @@ def _per_class(confusion: np.ndarray, labels: list[str]) -> str:
         precision = right[k] / answered[k] if answered[k] else math.nan
         recall = right[k] / truly[k] if truly[k] else math.nan
         both = 2 * right[k] / (answered[k] + truly[k]) if answered[k] + truly[k] else math.nan
-        lines.append((foreign(label, 60), count(truly[k]), share(precision), share(recall), number(both, 3)))
+        lines.append((foreign(label, 60), count(truly[k]), share(precision), share(recall), fixed(both)))
     heads = ("class", "test rows", "precision", "recall", "F1")
     body = table(
         "Each class: of the answers, how many are right; of the class, how many are found", heads, lines, (1, 2, 3, 4)
@@ -232,10 +233,10 @@ def calibration(findings: Findings) -> str:
     many = len(test.labels) != 2
     what = "The probability of the predicted class" if many else f"The probability of {foreign(test.labels[1], 60)}"
     said = (
-        f"<p>{what}, against how often it came true. On the dashed line a probability is what it says; below it the model is "
-        f"too sure, above it not sure enough. The lines through the points are 95 % intervals: with few rows they are wide. "
-        f"On average the two differ by {number(off, 2)} (expected calibration error, {BINS} bins); the Brier score is "
-        f"{number(brier, 3)}, and 0 would be perfect.</p>"
+        f"<p>{what}, against how often it came true. On the dashed line a probability is what it says; below it the "
+        f"model is too sure, above it not sure enough. The lines through the points are 95 % intervals: with few rows "
+        f"they are wide. On average the two differ by {number(off, 2)} (expected calibration error, {BINS} bins); the "
+        f"Brier score is {number(brier, 3)}, and 0 would be perfect.</p>"
     )
     name = "" if many else test.labels[1]
     return section("calibration", title, said, charts(reliability_chart(mean, seen, counts, BINS, many, name)))

@@ -21,7 +21,7 @@ html{-webkit-text-size-adjust:100%}
 body{margin:0 auto;padding:1rem;max-width:62rem;background:var(--page);color:var(--ink);
  font:1rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.7rem;line-height:1.25;margin:.4rem 0}
-h2{font-size:1.25rem;margin:0 0 .6rem;padding-top:1.6rem;border-top:1px solid var(--line)}
+h2{font-size:1.25rem;margin:0 0 .6rem;padding-top:1.1rem;border-top:1px solid var(--line)}
 h3{font-size:1.05rem;margin:1.2rem 0 .4rem}
 section{margin-top:1.8rem}
 p,ul{margin:.5rem 0;max-width:46rem}
@@ -32,7 +32,7 @@ nav a{display:inline-block;padding:.25rem 0}
 code,pre{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:.9em}
 pre{background:var(--panel);border:1px solid var(--line);border-radius:6px;padding:.8rem;overflow-x:auto;
  overflow-wrap:normal}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:.7rem;margin:1rem 0;padding:0}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.7rem;margin:1rem 0;padding:0}
 .figures div{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:.6rem .8rem}
 .figures dt{color:var(--muted);font-size:.85rem}
 .figures dd{margin:0;font-size:1.45rem;font-weight:600;line-height:1.3;overflow-wrap:normal}
@@ -41,7 +41,10 @@ pre{background:var(--panel);border:1px solid var(--line);border-radius:6px;paddi
 table{border-collapse:collapse;margin:.6rem 0;font-size:.92rem}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{text-align:left;vertical-align:top;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--line);
- min-width:3.5rem;max-width:26rem}
+ min-width:3.5rem;max-width:26rem;overflow-wrap:break-word}
+td:not(.number){min-width:6.5rem}
+td code{white-space:nowrap}
+.long{overflow-wrap:anywhere}
 thead th{font-size:.85rem;color:var(--muted);vertical-align:bottom}
 tbody th{font-weight:600}
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
@@ -52,17 +55,19 @@ td.number,th.number{text-align:right;font-variant-numeric:tabular-nums;white-spa
 .proof{font-size:1.1rem;border-left:4px solid var(--good);padding:.3rem .9rem;margin:.8rem 0}
 .proof.open{border-color:var(--zone4)}
 details{margin:.6rem 0}summary{cursor:pointer;padding:.25rem 0}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,25rem),1fr));gap:1rem 1.5rem;align-items:start}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,25rem),1fr));gap:1rem 1.5rem;
+ align-items:start}
+.charts>*{min-width:0}
 figure{margin:.8rem 0;min-width:0}
 figcaption p,figure>p{color:var(--muted);font-size:.88rem;margin:.1rem 0 .3rem}
-svg{display:block;width:100%;height:auto;max-width:34rem}
-.wide svg{min-width:34rem;max-width:none;width:auto}
+svg{display:block;height:auto;max-width:100%}
+.wide svg{min-width:32rem}
 .charts .wide{grid-column:1/-1}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1rem;padding:0;font-size:.88rem}
 .key{display:inline-block;width:.85em;height:.85em;margin-right:.4em;border-radius:2px;vertical-align:-.08em}
-svg text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;font-size:12px;
+svg text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;font-size:12.5px;
  fill:var(--ink)}
-svg .tick{font-size:11px;fill:var(--muted)}
+svg .tick{font-size:12px;fill:var(--muted)}
 svg .axis-title{fill:var(--muted)}
 svg .value{font-weight:600}
 svg .small{font-size:10px}
@@ -90,7 +95,6 @@ button{font:inherit;font-size:.88rem;color:var(--ink);background:var(--panel);bo
  border-radius:6px;padding:.3rem .8rem;cursor:pointer}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}
 footer{margin-top:2rem;border-top:1px solid var(--line);color:var(--muted);font-size:.88rem}
-@media (min-width:40rem){.charts .lone{grid-column:1/-1}}
 """
 PRINT = """
 body{max-width:none;padding:0;font-size:10.5pt}
@@ -101,7 +105,6 @@ figure,tr,.figures div,.proof,.notes li{break-inside:avoid}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;overflow:visible}
 .charts{grid-template-columns:1fr 1fr}
 svg,.wide svg{min-width:0;max-width:100%;max-height:22cm}
-.wide svg{width:auto}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 a{color:inherit;text-decoration:none}
 """

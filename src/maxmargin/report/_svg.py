@@ -13,8 +13,10 @@ from maxmargin.report._text import escaped, plain, tick, width
 #: Size of the letters, in the units of the view box; a chart is about as many of them wide as a phone has pixels.
 LETTER = 12.0
 WIDTH, HEIGHT = 440.0, 300.0
+#: How much larger than that a chart is shown where there is room.
+GROWTH = 1.15
 #: Steps between ticks, per power of ten.
-STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -152,23 +154,23 @@ class Chart:
         self.text((self.left + right) / 2, self.height - 8, x_title, "axis-title", "middle")
         self.text(13, (self.top + bottom) / 2, y_title, "axis-title", "middle", turn=True)
 
-    def render(self, caption: str = "") -> str:
-        """The figure; ``caption`` is HTML and stands under it."""
+    def render(self, caption: str = "", below: str = "") -> str:
+        """The figure; ``caption`` is HTML that stands above it, and ``below`` what stands under it."""
         size = f'viewBox="0 0 {coordinate(self.width)} {coordinate(self.height)}"'
         kind = "chart wide" if self.wide else "chart"
         named = f'aria-labelledby="{self.name}-title {self.name}-desc"'
         note = f"<p>{caption}</p>" if caption else ""
         return (
             f'<figure class="{kind}"><figcaption><strong>{escaped(self.title, 400)}</strong>{note}</figcaption>'
-            f'<div class="scroll"><svg {size} width="{coordinate(self.width)}" height="{coordinate(self.height)}" '
+            f'<div class="scroll"><svg {size} width="{self.width * GROWTH:.0f}" height="{self.height * GROWTH:.0f}" '
             f'role="img" {named}><title id="{self.name}-title">{escaped(self.title, 400)}</title>'
             f'<desc id="{self.name}-desc">{escaped(self.description, 1000)}</desc>{"".join(self.marks)}</svg></div>'
-            f"</figure>"
+            f"{below}</figure>"
         )
 
 
-def histogram(values: np.ndarray, edges: Sequence[float]) -> np.ndarray:
+def histogram(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Counts between the edges; what lies outside is in the first and in the last."""
     if len(values) == 0:
         return np.zeros(len(edges) - 1, dtype=np.int64)
-    return np.histogram(np.clip(values, edges[0], edges[-1]), bins=np.asarray(edges))[0]
+    return np.histogram(np.clip(values, edges[0], edges[-1]), bins=edges)[0]

@@ -16,6 +16,8 @@ UNKNOWN = "not known"
 LONGEST = 200
 #: What neither HTML nor XML may contain: control characters, halves of surrogate pairs, non-characters.
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+#: A word so long that it has to be broken somewhere.
+UNBROKEN = re.compile(r"\S{30}")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Metrics that are shares of rows.
 SHARES = {"accuracy", "balanced accuracy", "error", "error rate", "precision", "recall"}
@@ -36,7 +38,8 @@ def foreign(value: Any, longest: int = LONGEST) -> str:
     """Text from the data, isolated so that its writing direction stays its own; cut text is whole in a tooltip."""
     whole = str(value)
     tip = f' title="{escaped(whole, 10 * LONGEST)}"' if len(whole) > longest else ""
-    return f"<bdi{tip}>{escaped(whole, longest)}</bdi>"
+    kind = ' class="long"' if UNBROKEN.search(whole[:longest]) else ""
+    return f"<bdi{kind}{tip}>{escaped(whole, longest)}</bdi>"
 
 
 def number(value: Any, digits: int = 4) -> str:
@@ -85,12 +88,16 @@ def share(value: Any, digits: int = 1) -> str:
         return UNKNOWN
     percent = 100.0 * float(value)
     shown = f"{percent:.{digits}f}"
-    step = 10.0**-digits
     if float(shown) == 100.0 and percent < 100.0:
-        shown = f"{100.0 - step:.{digits}f}"
-    if float(shown) == 0.0 and percent > 0.0:
-        return f"under {step:g} %"
+        shown = f"{100.0 - 10.0**-digits:.{digits}f}"
+    if float(shown) == 0.0:
+        shown = f"{percent:.1g}"
     return f"{shown} %"
+
+
+def fixed(value: Any, digits: int = 3) -> str:
+    """A figure between 0 and 1, with the same number of digits in every line."""
+    return UNKNOWN if value is None or not math.isfinite(float(value)) else f"{float(value):.{digits}f}"
 
 
 def metric(name: str, value: Any) -> str:
