@@ -58,3 +58,23 @@ class NotPSDError(ValueError):
 
     def __reduce__(self):
         return type(self), (self.args[0], self.witness)
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be read, or a model that no file can hold; nothing was changed.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    part : str
+        The part of it, the line or the attribute that is wrong; empty where it is the whole.
+    """
+
+    def __init__(self, message: str, path: object = "", part: str = ""):
+        where = ", ".join(text for text in (str(path), part) if text)
+        super().__init__(f"{where}: {message}" if where else message)
+        self.message, self.path, self.part = message, str(path), part
+
+    def __reduce__(self):
+        return type(self), (self.message, self.path, self.part)

@@ -14,12 +14,13 @@ PACKAGE = Path(maxmargin.__file__).parent
 
 #: From the ground up; a unit is a module or a folder directly under the package.
 LAYERS = {
-    "ground": {"_types", "_validation", "_version", "exceptions", "io"},
+    "ground": {"_types", "_validation", "_version", "exceptions"},
     "mathematics": {"_foreign", "certificates", "kernels", "losses", "penalties", "problems"},
     "machines": {"backends"},
     "solvers": {"solvers"},
     "estimators": {"calibration", "estimators", "inspection", "maps", "multiclass"},
     "selection": {"selection"},
+    "files": {"io"},
     "clusters": {"distributed"},
     "faces": {"__main__", "cli", "playground", "plotting", "report"},
 }

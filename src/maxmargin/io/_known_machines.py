@@ -1,0 +1,248 @@
+"""Every public estimator of maxmargin: which attributes it has after a fit, and of what shapes.
+
+A new estimator needs a line in :func:`entries`, and its own fitted attributes if no family has them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import check_scoring
+
+from maxmargin import estimators, maps, selection
+from maxmargin.estimators._kernel_folds import FoldTables
+from maxmargin.estimators._kernel_model import KernelModel, Support
+from maxmargin.estimators._many_classes import ManyClasses
+from maxmargin.io._entry import Entry, check_array, check_shapes
+from maxmargin.kernels import Kernel
+from maxmargin.multiclass import BINARY, SINGLE
+from maxmargin.solvers.seasons import Schedule
+from maxmargin.solvers.stochastic import Vectors
+
+PROVEN = frozenset({"certificate_", "certificates_", "n_iter_", "shape_fit_", "C_", "fit_status_", "t_", "chunks_"})
+SCHEME = frozenset({"multiclass_", "fired_", "folds_", "calibrators_", "sharpness_", "conformal_"})
+CLASSES = {
+    "classes_": "*[classes]",
+    "class_weight_": "f[classes]",
+    "code_words_": "f[classes,tasks]",
+    "probA_": "f[tasks]",
+    "probB_": "f[tasks]",
+    "mistakes_": "i[tasks]",
+    "mistake_bound_": "f[tasks]",
+}
+KERNEL = {
+    "history_": "v[.]",
+    "support_": "i[sv]",
+    "support_vectors_": "f[.,.]",
+    "dual_coef_": "f[lines,sv]",
+    "intercept_": "f[tasks]",
+    "n_support_": "i[.]",
+    "n_vectors_": "i[tasks]",
+    "offset_": "f[tasks]",
+}
+LINEAR = {
+    "history_": "v[.]",
+    "coef_": "f[tasks,features]",
+    "intercept_": "f[tasks]",
+    "margin_": "f[tasks]",
+    "center_": "f[features]",
+    "scale_": "f[features]",
+    "support_": "i[sv]",
+    "dual_coef_": "f[.,sv]",
+    "schedule_": "f[tasks,.]",
+    "held_out_": "i[.]",
+    "_held_out": "i[.]",
+}
+STREAM = frozenset({"_stream", "_schedules", "_drawn", "_lines", "_held"})
+SEARCH = frozenset({
+    "cv_results_", "method_", "best_index_", "best_params_", "best_score_", "n_splits_", "refit_time_",
+    "best_estimator_",
+})  # fmt: skip
+KERNEL_OTHERS = PROVEN | SCHEME | STREAM | {"kernel_", "radius_"}
+
+
+def entries() -> list[Entry]:
+    """All of them, under their public names."""
+    kernel = [_kernel(name) for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD", "KernelPegasosSVC",
+                                         "KernelPerceptron")]  # fmt: skip
+    linear = [_linear(name) for name in ("LinearSVC", "LinearClassifier", "PegasosSVC", "SGDSVC", "Perceptron")]
+    single = [_linear(name, coef_="f[features]") for name in ("LinearSVR", "LinearRegressor")]
+    searches = [
+        Entry(f"maxmargin.{name}", getattr(selection, name), others=SEARCH, dropped=frozenset({"scorer_"}),
+              judge=_search, revive=_scorer)
+        for name in selection.__all__ if name.endswith("CV")
+    ]  # fmt: skip
+    return [*kernel, *linear, *single, *searches, *_least_squares(), *_maps()]
+
+
+def _kernel(name: str, others: frozenset[str] = frozenset(), **shapes: str) -> Entry:
+    """A kernel machine, with attributes of its own."""
+    return Entry(
+        f"maxmargin.{name}", getattr(estimators, name), _only({**KERNEL, **CLASSES, **shapes}), KERNEL_OTHERS | others,
+        judge=_kernel_machine,
+    )  # fmt: skip
+
+
+def _linear(name: str, others: frozenset[str] = frozenset(), **shapes: str) -> Entry:
+    """A linear machine, with attributes of its own."""
+    allowed = PROVEN | SCHEME | STREAM | others
+    return Entry(
+        f"maxmargin.{name}", getattr(estimators, name), {**LINEAR, **CLASSES, **shapes}, allowed, judge=_linear_machine
+    )
+
+
+def _only(shapes: dict[str, str]) -> dict[str, str]:
+    """Without those that an estimator has taken back by an empty text."""
+    return {name: text for name, text in shapes.items() if text}
+
+
+def _least_squares() -> list[Entry]:
+    discriminant = {"priors_": "f[classes]", "means_": "f[classes,directions]"} | dict.fromkeys(
+        ("eigenvalues_", "explained_variance_ratio_", "intercept_"), "f[directions]"
+    )
+    return [
+        _kernel("KernelLeastSquares", frozenset({"residual_", "rank_", "loo_residuals_", "dual_coef_"}), dual_coef_=""),
+        _kernel("KernelDiscriminantAnalysis", frozenset(), dual_coef_="f[sv,directions]", **discriminant),
+    ]
+
+
+def _maps() -> list[Entry]:
+    landmarks = {"factor_": "f[sv,.]", "component_indices_": "i[sv]", "components_": "f[sv,features]"}
+    waves = {"frequencies_": "f[features,waves]", "phase_": "f[waves]"}
+    products = frozenset({"gamma_", "n_output_features_", "_expansion"})
+    return [
+        Entry("maxmargin.PolynomialMap", maps.PolynomialMap, others=products, judge=_polynomial_map),
+        Entry("maxmargin.NystroemMap", maps.NystroemMap, landmarks, frozenset({"kernel_"})),
+        Entry("maxmargin.RandomFourierMap", maps.RandomFourierMap, waves, frozenset({"gamma_"})),
+    ]
+
+
+# -- what shapes cannot say ---------------------------------------------------------------------------------------
+
+
+def _kernel_machine(model: Any) -> None:
+    """Support vectors, coefficients and classes of a fitted kernel machine belong together."""
+    if not hasattr(model, "support_"):
+        return
+    _require(isinstance(model.kernel_, Kernel), "kernel_ is no kernel")
+    n = model.shape_fit_[0] if isinstance(model.shape_fit_, tuple) and len(model.shape_fit_) == 2 else -1
+    _require(type(n) is int and n >= 0, f"shape_fit_ is {model.shape_fit_!r}")
+    _support(model, Support(model.support_, model.support_vectors_), n)
+    _coefficients(model)
+    if issubclass(type(model), ManyClasses):
+        tasks = _tasks(model, len(model.intercept_))
+        lines = len(model.classes_) - 1 if model.multiclass_ == "ovo" and not hasattr(model, "n_vectors_") else tasks
+        _require(model.dual_coef_.shape[0] == lines, f"dual_coef_ has shape {model.dual_coef_.shape}")
+        if hasattr(model, "n_support_"):
+            check_array("n_support_", model.n_support_, "i[classes]", {"classes": len(model.classes_)})
+            total = int(model.n_support_.sum())
+            _require(bool((model.n_support_ >= 0).all()) and total == len(model.support_), f"n_support_ is {total}")
+        _kernel_folds(model, lines, tasks, n)
+        if getattr(model, "_stream", None) is not None:
+            table, state = model._stream
+            check_array("_stream", table, "f[tasks,sv,two]", {"tasks": tasks, "sv": len(model.support_), "two": 2})
+            check_array("_stream", state, "f[tasks,five]", {"tasks": tasks, "five": 5})
+
+
+def _coefficients(model: Any) -> None:
+    """KernelLeastSquares may have one target or many, which is why its coefficients have no shape in the table."""
+    if "dual_coef_" in vars(model) and model.dual_coef_.ndim == 1:
+        check_array("dual_coef_", model.dual_coef_, "f[sv]", {"sv": len(model.support_)})
+    elif isinstance(model, estimators.KernelLeastSquares):
+        check_array("dual_coef_", model.dual_coef_, "f[sv,.]", {"sv": len(model.support_)})
+
+
+def _support(model: KernelModel, support: Any, n: int) -> None:
+    """Numbers of training rows, and the rows themselves unless there are none: a precomputed matrix has columns."""
+    _require(isinstance(support, Support), "there are no support vectors")
+    rows, vectors = support.rows, support.vectors
+    if len(rows):
+        _require(int(rows.min()) >= -1 and int(rows.max()) < n, f"support vectors point outside of {n} rows")
+    if model._precomputed:
+        _require(not len(rows) or int(rows.min()) >= 0, "a support vector is no column of the matrix")
+        return
+    check_array("support_vectors_", vectors, "f[sv,features]", {"sv": len(rows), "features": model.n_features_in_})
+
+
+def _kernel_folds(model: Any, lines: int, tasks: int, n: int) -> None:
+    if not hasattr(model, "folds_"):
+        return
+    coef, count = model.folds_.coef, len(model.folds_.intercept)
+    check_shapes(model.folds_, {"intercept": "f[folds,tasks]"}, {"folds": count, "tasks": tasks})
+    if isinstance(coef, FoldTables):
+        _require(coef.tables.shape[:2] == (count, lines), "the tables of the folds have another shape")
+        _support(model, coef.support, n)
+        _require(_in_order(coef.label, len(model.classes_)), "the rows of the folds are not sorted by class")
+        return
+    _require(isinstance(coef, list) and len(coef) == count, "there is not a model for every fold")
+    for support, table in coef:
+        _support(model, support, n)
+        check_array("a fold", table, "f[sv,tasks]", {"sv": len(support.rows), "tasks": tasks})
+
+
+def _in_order(label: Any, classes: int) -> bool:
+    return not len(label) or (label[0] >= 0 and label[-1] < classes and bool((np.diff(label) >= 0).all()))
+
+
+def _linear_machine(model: Any) -> None:
+    """Weights, classes and folds of a fitted linear machine belong together."""
+    if not hasattr(model, "coef_"):
+        return
+    _require(hasattr(model, "n_features_in_"), "n_features_in_ is missing")
+    if issubclass(type(model), ManyClasses):
+        tasks = _tasks(model, len(model.intercept_))
+        if hasattr(model, "folds_"):
+            sizes = {"folds": len(model.folds_.intercept), "tasks": tasks, "features": model.n_features_in_}
+            check_shapes(model.folds_, {"intercept": "f[folds,tasks]", "coef": "f[folds,tasks,features]"}, sizes)
+        if getattr(model, "_stream", None) is not None:
+            _require(isinstance(model._stream, list) and len(model._stream) == tasks, "_stream has too few vectors")
+            for vectors in model._stream:
+                sizes = {"d": model.n_features_in_, "two": 2, "seven": 7}
+                _require(isinstance(vectors, Vectors), "_stream has no vectors")
+                check_shapes(vectors, {"v": "f[d]", "u": "f[d]", "dual": "f[.,two]", "state": "f[seven]"}, sizes)
+        if hasattr(model, "_schedules"):
+            sound = isinstance(model._schedules, list) and len(model._schedules) == tasks
+            _require(sound and all(isinstance(s, Schedule) for s in model._schedules), "there are too few schedules")
+
+
+def _tasks(model: Any, found: int) -> int:
+    """The number of tasks that the classes make, which must be the number of intercepts."""
+    k, scheme = len(model.classes_), model.multiclass_
+    _require(k >= 2 and scheme in (*BINARY, *SINGLE), f"multiclass_ is {scheme!r}, with {k} classes")
+    if scheme == "code" and k > 2:
+        _require(bool(np.isin(model.code_words_, (-1.0, 1.0)).all()), "code_words_ has other values than -1 and +1")
+        tasks = model.code_words_.shape[1]
+    else:
+        tasks = 1 if k == 2 else k * (k - 1) // 2 if scheme == "ovo" else k
+    _require(found == tasks, f"there are {found} intercepts for {tasks} tasks")
+    calibrators = getattr(model, "calibrators_", None)
+    if calibrators is not None:
+        _require(
+            isinstance(calibrators, list) and len(calibrators) == tasks, "there is not a calibrator for every task"
+        )
+    return tasks
+
+
+def _polynomial_map(model: Any) -> None:
+    if hasattr(model, "n_features_in_"):
+        _require(model._expansion.d == model.n_features_in_, "the expansion has another number of features")
+        _require(model._expansion.degree == model.degree, "the expansion has another degree")
+
+
+def _search(model: Any) -> None:
+    if hasattr(model, "best_estimator_"):
+        _require(isinstance(model.best_estimator_, BaseEstimator), "best_estimator_ is no estimator")
+
+
+def _scorer(model: Any) -> None:
+    """The scorer follows from ``scoring``, which is a name or None in a file."""
+    if hasattr(model, "best_index_"):
+        _require(model.scoring is None or isinstance(model.scoring, str), f"scoring is {model.scoring!r}")
+        model.scorer_ = check_scoring(model._new_machine(), model.scoring)
+
+
+def _require(holds: bool, why: str) -> None:
+    if not holds:
+        raise ValueError(why)
