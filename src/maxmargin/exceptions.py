@@ -60,6 +60,7 @@ class NotPSDError(ValueError):
         return type(self), (self.args[0], self.witness)
 
 
+<<<<<<< HEAD
 class ModelFileError(ValueError):
     """A model file that cannot be read, or a model that no file can hold; nothing was changed.
 
@@ -78,3 +79,22 @@ class ModelFileError(ValueError):
 
     def __reduce__(self):
         return type(self), (self.message, self.path, self.part)
+=======
+class ExportError(ValueError):
+    """A model cannot be written in another format, or what was written would predict something else.
+
+    Attributes
+    ----------
+    row : int or None
+        The row of the sample on which the predictions differ most; None where the model cannot be exported at all.
+    expected, received : object
+        The model's prediction for that row, and that of what was written.
+    """
+
+    def __init__(self, message: str, row: int | None = None, expected: object = None, received: object = None):
+        super().__init__(message)
+        self.row, self.expected, self.received = row, expected, received
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.row, self.expected, self.received)
+>>>>>>> d33e4d400e4c1f469f3c32edd0128679e400737b

@@ -1,0 +1,133 @@
+"""Does the graph predict what the model predicts? It is run in onnxruntime, and compared row by row.
+
+Three links are checked, so that a difference is never explained away: the model's outputs follow from its own sums (of
+kernel values, or of features) by its own rules; the graph's sums equal the model's, to :data:`RTOL` of their size; and
+the graph's outputs follow from the graph's sums by the model's rules. Where all three hold and a label differs all the
+same, the row lies on a boundary between classes as far as float64 can tell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import Array, FloatArray
+from maxmargin.exceptions import ExportError
+from maxmargin.io._onnx._inputs import Inputs
+from maxmargin.io._onnx._machines import Exported, Outputs
+
+#: Largest difference of sums and of what follows from them, relative to the largest of their column in the sample.
+RTOL = 1e-9
+#: Two best values of a row that differ by no more than this, relatively, are equal.
+TIED = 1e-12
+#: Rows predicted together.
+BATCH = 1024
+#: Name of the output that holds the sums, while a graph is checked.
+SUMS = "maxmargin_sums"
+#: The method of a model that gives an output.
+METHODS = {
+    "label": "predict",
+    "prediction": "predict",
+    "scores": "decision_function",
+    "probabilities": "predict_proba",
+    "projection": "transform",
+}
+
+
+def check(graph: bytes, model: Any, head: Any, exported: Exported, inputs: Inputs, rows: Any) -> None:
+    """Raise ExportError unless the graph predicts as the model does; ``head`` are the steps before the machine."""
+    names = list(exported.outputs)
+    own, got, sums, rounding = _predicted(graph, model, head, exported, inputs, rows, names)
+    received = got.pop(SUMS).reshape(sums.shape)
+    follow = exported.decide(sums)
+    for name in names:
+        _require(_agrees(name, follow[name], own[name], follow), own, own, name, "is no function of its sums:")
+    allowed = RTOL * np.abs(sums).max(axis=0, initial=0.0) + rounding
+    with np.errstate(invalid="ignore"):
+        same = (sums == received) | (np.abs(sums - received) <= allowed)
+    shown = "scores" if "scores" in names else names[0]
+    _require(same.all(axis=1), own, got, shown, "differs:", np.abs(sums - received).max(axis=1))
+    follow = exported.decide(received)
+    for name in names:
+        _require(_agrees(name, got[name], follow[name], follow), own, got, name, "differs:")
+    _warn_of_ties(own[names[0]] != got[names[0]] if names[0] == "label" else np.zeros(1, dtype=bool))
+
+
+def _predicted(
+    graph: bytes, model: Any, head: Any, exported: Exported, inputs: Inputs, rows: Any, names: list[str]
+) -> tuple[Outputs, Outputs, FloatArray, FloatArray]:
+    """(the model's outputs, the graph's, the model's sums, their rounding errors) of all rows."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    asked = [*names, SUMS]
+    own: dict[str, list[Array]] = {name: [] for name in [*names, SUMS, "rounding"]}
+    got: dict[str, list[Array]] = {name: [] for name in asked}
+    for first in range(0, len(rows), BATCH):
+        some = rows[first : first + BATCH]
+        for name in names:
+            own[name].append(np.asarray(getattr(model, METHODS[name])(some)))
+        inner = some if head is None else head.transform(some)
+        own[SUMS].append(np.asarray(exported.sums(inner)))
+        own["rounding"].append(exported.rounding(inner))
+        for name, value in zip(asked, session.run(asked, inputs.feeds(some)), strict=True):
+            got[name].append(np.asarray(value))
+    whole = {name: np.concatenate(parts) for name, parts in own.items()}
+    sums, rounding = whole.pop(SUMS), whole.pop("rounding")
+    return whole, {name: np.concatenate(parts) for name, parts in got.items()}, sums, rounding
+
+
+def _agrees(name: str, one: Array, other: Array, outputs: Outputs) -> Array:
+    """Which rows of an output agree; of labels, also those whose two best classes are equally good."""
+    if one.shape != other.shape:
+        return np.zeros(len(one), dtype=bool)
+    if name == "label":
+        return (one == other) | _tied(outputs)
+    size = RTOL * float(np.abs(other[np.isfinite(other)]).max(initial=0.0))
+    with np.errstate(invalid="ignore"):
+        same = (one == other) | (np.abs(one - other) <= size)
+    return same.reshape(len(same), -1).all(axis=1)
+
+
+def _tied(outputs: Outputs) -> Array:
+    """Rows whose two best values, probabilities if there are any, are equal up to rounding."""
+    values = outputs.get("probabilities", outputs["scores"])
+    if values.ndim == 1:
+        return np.zeros(len(values), dtype=bool)  # a sign: there is nothing to compute
+    best = np.sort(values, axis=1)[:, -2:]
+    return best[:, 1] - best[:, 0] <= TIED * np.abs(best[:, 1])
+
+
+def _require(good: Array, own: Outputs, got: Outputs, name: str, what: str, sizes: FloatArray | None = None) -> None:
+    """Raise with the worst row unless all are good."""
+    if good.all():
+        return
+    if sizes is None:
+        one, other = own[name], got[name]
+        sizes = np.ones(len(good))
+        if name != "label" and one.shape == other.shape:
+            sizes = np.abs(one - other).reshape(len(good), -1).max(axis=1)
+    row = int(np.argmax(np.where(good, -np.inf, np.nan_to_num(sizes, nan=np.inf))))
+    expected, received = own[name][row].tolist(), got[name][row]
+    received = received.tolist() if hasattr(received, "tolist") else received
+    raise ExportError(
+        f"the exported graph would predict something else, so that no file was written: in {np.sum(~good)} of "
+        f"{len(good)} rows of the sample output {name!r} {what} row {row} has {expected!r} by the model and {received!r} "
+        "by onnxruntime. If the model's scores are sums of huge terms that cancel, a smaller C or a larger ridge helps",
+        row,
+        expected,
+        received,
+    )
+
+
+def _warn_of_ties(differs: Array) -> None:
+    if differs.any():
+        warnings.warn(
+            f"{np.sum(differs)} of {len(differs)} rows of the sample lie on a boundary between classes as far as "
+            f"float64 can tell, row {int(np.argmax(differs))} first: there the exported graph's label is another one",
+            stacklevel=4,
+        )
