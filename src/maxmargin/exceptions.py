@@ -60,7 +60,6 @@ class NotPSDError(ValueError):
         return type(self), (self.args[0], self.witness)
 
 
-<<<<<<< HEAD
 class ModelFileError(ValueError):
     """A model file that cannot be read, or a model that no file can hold; nothing was changed.
 
@@ -79,7 +78,8 @@ class ModelFileError(ValueError):
 
     def __reduce__(self):
         return type(self), (self.message, self.path, self.part)
-=======
+
+
 class ExportError(ValueError):
     """A model cannot be written in another format, or what was written would predict something else.
 
@@ -97,4 +97,3 @@ class ExportError(ValueError):
 
     def __reduce__(self):
         return type(self), (self.args[0], self.row, self.expected, self.received)
->>>>>>> d33e4d400e4c1f469f3c32edd0128679e400737b

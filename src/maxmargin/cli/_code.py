@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from maxmargin.cli._data import BUILT_IN
@@ -14,7 +15,7 @@ WIDTH = 100
 
 def reproduction(prepared: Prepared, pick: Pick, options: TrainOptions, data: str) -> str:
     """A script that runs as it is, beside the data."""
-    reading, X = read_lines(prepared, options, data)
+    reading = read_lines(prepared, options, data)
     imports, steps = step_lines(prepared)
     lines = [
         *import_lines(prepared, pick, imports),
@@ -28,8 +29,8 @@ def reproduction(prepared: Prepared, pick: Pick, options: TrainOptions, data: st
         f"        {step('machine', call(pick.class_name, pick.params))}",
         "    ]",
         ")",
-        f"model.fit({X}[train], y[train])",
-        'print("score on the test rows:", model.score(%s[test], y[test]))' % X,
+        "model.fit(X[train], y[train])",
+        'print("score on the test rows:", model.score(X[test], y[test]))',
         'print(model["machine"].certificate_)',
     ]
     return "\n".join(lines) + "\n"
@@ -46,28 +47,32 @@ def import_lines(prepared: Prepared, pick: Pick, more: list[str]) -> list[str]:
     return ["import numpy as np", *sorted(theirs), "", *ours]
 
 
-def read_lines(prepared: Prepared, options: TrainOptions, data: str) -> tuple[list[str], str]:
-    """Lines that make X and y, and what X is called."""
+def read_lines(prepared: Prepared, options: TrainOptions, data: str) -> list[str]:
+    """Lines that make X and y."""
     if prepared.source.built_in:
-        return built_in_lines(prepared), "X"
+        return built_in_lines(prepared)
     how = "".join(
-        f", {name}={getattr(options, name)!r}" for name in ("format", "header") if getattr(options, name) is not None
+        f", {name}={quoted(getattr(options, name))}"
+        for name in ("format", "header")
+        if getattr(options, name) is not None
     )
-    lines = [f"table = read_table({data!r}{how})"]
+    lines = [f"table = read_table({quoted(data)}{how})"]
     if len(prepared.rows) < len(prepared.source.table):
-        lines.append(f"table = table.take(table.known({prepared.target!r}))  # rows without an answer teach nothing")
+        lines.append(
+            f"table = table.take(table.known({quoted(prepared.target)}))  # rows without an answer teach nothing"
+        )
     if prepared.sparse:
         lines.append("X = table.features")
     else:
         names = wrapped(prepared.chosen.used)
         lines += [f"names = {names[0]}", *("        " + line for line in names[1:]), "X = table.rows(names)"]
-    target = f"table[{prepared.target!r}]"
+    target = f"table[{quoted(prepared.target)}]"
     if prepared.classifies:
         integral = prepared.y.dtype.kind == "i"
         lines.append(f"y = {target}.astype({'int' if integral else 'str'})")
     else:
         lines.append(f"y = {target}")
-    return lines, "X"
+    return lines
 
 
 def built_in_lines(prepared: Prepared) -> list[str]:
@@ -116,7 +121,7 @@ def wrapped(names: list[str]) -> list[str]:
     """A list of names on lines of a readable length."""
     lines, line = [], "["
     for name in names:
-        piece = f"{name!r}, "
+        piece = f"{quoted(name)}, "
         if len(line) + len(piece) > WIDTH and line != "[":
             lines.append(line.rstrip())
             line = " "
@@ -126,7 +131,12 @@ def wrapped(names: list[str]) -> list[str]:
 
 def call(name: str, params: dict[str, Any]) -> str:
     """A constructor call."""
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in params.items())})"
+    return f"{name}({', '.join(f'{key}={quoted(value)}' for key, value in params.items())})"
+
+
+def quoted(value: Any) -> str:
+    """A value as code, text in double quotes."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def step(name: str, value: str) -> str:
@@ -142,7 +152,7 @@ def step_lines(prepared: Prepared) -> tuple[list[str], list[str]]:
         if not prepared.scale:
             return [], []
         return [scale], [" " * 8 + step("scale", "StandardScaler(with_mean=False)")]
-    filled = [step("fill", "SimpleImputer(strategy='median')")]
+    filled = [step("fill", 'SimpleImputer(strategy="median")')]
     filled += [step("scale", "StandardScaler()")] if prepared.scale else []
     imports = ["from sklearn.impute import SimpleImputer"]
     if not categories:
@@ -153,8 +163,8 @@ def step_lines(prepared: Prepared) -> tuple[list[str], list[str]]:
         f"from sklearn.preprocessing import OneHotEncoder{scaler}",
     ]
     text = [
-        step("fill", "SimpleImputer(strategy='constant', fill_value='missing')"),
-        step("encode", "OneHotEncoder(handle_unknown='ignore', sparse_output=False)"),
+        step("fill", 'SimpleImputer(strategy="constant", fill_value="missing")'),
+        step("encode", 'OneHotEncoder(handle_unknown="ignore", sparse_output=False)'),
     ]
     parts = [part("numbers", filled, 0, numbers)] if numbers else []
     parts.append(part("categories", text, numbers, numbers + categories))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def described(table: Table, name: str, keep: bool, drop: bool) -> Column:
     why = "you said so" if drop else objection(table, name, values[known], distinct)
     if why and not drop and keep and distinct > 1:
         why = ""
-    kind = "left out" if why else ("category" if text else "number")
+    kind: Literal["number", "category", "left out"] = "left out" if why else ("category" if text else "number")
     return Column(name, kind, missing, distinct, summary, why)
 
 

@@ -54,8 +54,7 @@ def judge_classes(model: Any, X: Any, y: Array, predicted: Array, guess: Array, 
         found = {name: float(metric(y, predicted)) for name, metric in CLASSES.items()}
         plain = {name: float(metric(y, guess)) for name, metric in CLASSES.items()}
         right = int(np.count_nonzero(y == predicted))
-        low, high = wilson(right, len(y))
-        intervals = {"accuracy": (low, high), "error": (1.0 - high, 1.0 - low)}
+        intervals = {"accuracy": wilson(right, len(y)), "error": wilson(len(y) - right, len(y))}
         intervals["balanced accuracy"] = sampled(CLASSES["balanced accuracy"], y, predicted, seed)
     labels = list(model.classes_)
     rank(found, plain, intervals, y, labels, scores, seed)
@@ -91,7 +90,8 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     p, z2 = right / n, Z95**2
     centre = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = Z95 * np.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+    low, high = round(float(centre - half), 12), round(float(centre + half), 12)
+    return max(0.0, low), min(1.0, high)
 
 
 def sampled(metric: Metric, truth: Array, answer: Array, seed: int) -> tuple[float, float]:

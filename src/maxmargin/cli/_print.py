@@ -18,13 +18,18 @@ from rich.syntax import Syntax
 from rich.table import Table as Grid
 from rich.text import Text
 
+#: Columns of text that goes to no terminal.
+WIDTH = 110
+
 
 class Screen:
     """Where text goes: standard output, or standard error when standard output belongs to a machine."""
 
     def __init__(self, machine: bool = False):
         self.machine = machine
-        self.console = Console(stderr=machine, highlight=False, soft_wrap=not sys.stdout.isatty() and not machine)
+        stream = sys.stderr if machine else sys.stdout
+        # a pipe or a file has no width of its own
+        self.console = Console(file=stream, highlight=False, width=None if stream.isatty() else WIDTH)
 
     @property
     def live(self) -> bool:
@@ -50,9 +55,21 @@ class Screen:
             grid.add_row(Text(name), Text(value))
         self.console.print(Padding(grid, (0, 0, 0, 2)))
 
+    def reasons(self, lines: list[tuple[str, str, str, str]]) -> None:
+        """What was decided, why, and the option that decides otherwise."""
+        grid = Grid.grid(padding=(0, 2))
+        grid.add_column(style="cyan", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value, why, option in lines:
+            reason = Text.assemble(
+                (value, "bold"), f": {why}" if why else "", (f"  [{option}]" if option else "", "dim")
+            )
+            grid.add_row(Text(name), reason)
+        self.console.print(Padding(grid, (0, 0, 0, 2)))
+
     def grid(self, names: list[str], rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
         """A table with a line of names."""
-        grid = Grid(box=None, padding=(0, 2), header_style="cyan", pad_edge=False)
+        grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="cyan", pad_edge=False, show_header=any(names))
         for place, name in enumerate(names):
             grid.add_column(Text(name), justify="right" if place in right else "left", overflow="fold")
         for row in rows:

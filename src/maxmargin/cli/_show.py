@@ -20,10 +20,7 @@ def show_findings(
     for notice in findings.notices:
         screen.notice(notice.text)
     screen.title("What was chosen, and why")
-    screen.grid(
-        ["", "", "why", "option"],
-        [[choice.name, choice.value, choice.why, choice.option] for choice in findings.choices],
-    )
+    screen.reasons([(choice.name, choice.value, choice.why, choice.option) for choice in findings.choices])
     screen.title(f"Results on the {findings.test_rows:,} test rows")
     show_metrics(screen, findings)
     if findings.test.confusion is not None and len(findings.test.labels) <= MOST_CLASSES:
@@ -53,8 +50,8 @@ def show_metrics(screen: Screen, findings: Findings) -> None:
         low, high = test.intervals.get(name, (float("nan"), float("nan")))
         interval = f"{figure(low)} to {figure(high)}" if low == low else ""
         rows.append([name, figure(value), interval, figure(test.baseline.get(name, float("nan")))])
-    always = "always the commonest class" if test.labels else "always the mean"
-    screen.grid(["", "model", "95 % interval", always], rows, right=(1, 2, 3))
+    always = "commonest class" if test.labels else "mean"
+    screen.grid(["", "model", "95 % interval", f"the {always} always"], rows, right=(1, 2, 3))
 
 
 def show_confusion(screen: Screen, findings: Findings) -> None:

@@ -40,8 +40,8 @@ def find_task(table: Table, target: str, asked: str | None) -> Question:
     distinct = len(set(values.tolist()))
     if distinct < 2:
         raise InputError(
-            f"{table.path}: {target!r} is {values[0]!s} in every row, so there is nothing to tell apart; choose another "
-            "column with --target, or more rows"
+            f"{table.path}: {target!r} is {values[0]!s} in every row, so there is nothing to tell apart; choose "
+            "another column with --target, or more rows"
         )
     if asked == "regression":
         return regression(table, target, values, "you said so")

@@ -131,6 +131,7 @@ def find(
         support=support,
         code=reproduction(prepared, pick, options, data),
         seconds=seconds,
+        versions={name: value for name, value in versions().items() if name != "maxmargin"},
         class_counts={str(label): n for label, n in sorted(Counter(y.tolist()).items())} if prepared.classifies else {},
     )
 
@@ -150,8 +151,8 @@ def record_of(findings: Findings, prepared: Prepared, options: TrainOptions, dat
         ],
         "features": int(prepared.X.shape[1]) if prepared.sparse else None,
         "read": {"format": options.format, "header": options.header},
-        "train_rows": prepared.rows[prepared.train].tolist(),
-        "test_rows": prepared.rows[prepared.test].tolist(),
+        "train_rows": prepared.rows[prepared.train],
+        "test_rows": prepared.rows[prepared.test],
         "choices": [asdict(choice) for choice in findings.choices],
         "metrics": findings.test.metrics,
         "code": findings.code,
