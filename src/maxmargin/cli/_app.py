@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -150,6 +150,158 @@ def train_command(
     guarded(work, json)
 
 
-def commands() -> Any:
-    """The click command behind the app, for tests and documentation."""
-    return typer.main.get_command(app)
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file of data, or the name of a built-in set.")]
+Target = Annotated[str | None, typer.Option(help="Column to predict.")]
+
+
+@app.command("predict")
+def predict_command(
+    model: Model,
+    data: Data,
+    out: Annotated[Path | None, typer.Option(help="CSV to write; standard output if left out or -.")] = None,
+    coverage: Annotated[
+        float | None, typer.Option(help="Also sets of classes that hold the truth this often, such as 0.95.")
+    ] = None,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """Answers for the rows of a file of any size.
+
+    The first column is `prediction`; scores, and of a calibrated model probabilities, follow. Columns are found by
+    their names; the target may be there or not.
+
+    Examples:
+
+    - `maxmargin predict people.mm new.csv --out answers.csv`
+
+    - `maxmargin predict digits.mm digits --coverage 0.99 | head`
+    """
+    from maxmargin.cli._predict import predict
+
+    if json and (out is None or str(out) == "-"):
+        raise typer.BadParameter("--json needs --out: standard output cannot hold both")
+    guarded(lambda screen: predict(model, data, out, coverage, screen, format=format, header=header), json)
+
+
+@app.command("inspect")
+def inspect_command(
+    model: Model,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Its training data; found by name if they are at hand.")
+    ] = None,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """What a model is: kernel, parameters, certificate, zones, statuses, and the rows that decide.
+
+    Example: `maxmargin inspect digits.mm`
+    """
+    from maxmargin.cli._inspect import inspect
+
+    guarded(lambda screen: inspect(model, data, screen, format=format, header=header), json)
+
+
+@app.command("certify")
+def certify_command(
+    model: Model,
+    data: Data,
+    C: Annotated[float | None, typer.Option("--C", help="The cost, for LIBSVM's files, which do not store it.")] = None,
+    target: Target = None,
+    changed: Annotated[bool, typer.Option("--changed", help="Accept a file with another checksum.")] = False,
+    unsafe_pickle: Annotated[
+        bool, typer.Option("--unsafe-pickle", help="Load a pickled scikit-learn model, running the code in it.")
+    ] = False,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """Recompute the proof of a model from the data that it was trained on.
+
+    A model of `maxmargin train` remembers its training rows and the checksum of their file. The exit code is 1 if
+    there is no proof.
+
+    Examples:
+
+    - `maxmargin certify people.mm people.csv`
+
+    - `maxmargin certify a9a.model a9a.svm --C 1`
+    """
+    from maxmargin.cli._certify import certify
+
+    guarded(
+        lambda screen: certify(model, data, C, target, changed, unsafe_pickle, screen, format=format, header=header),
+        json,
+    )
+
+
+@app.command("convert")
+def convert_command(
+    source: Annotated[str, typer.Argument(help="A model or a file of data.")],
+    out: Annotated[Path, typer.Argument(help="Where to write; its ending is the format.")],
+    target: Target = None,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """Models between .mm, LIBSVM's and LIBLINEAR's .model and .onnx; data between tables and svmlight.
+
+    Examples:
+
+    - `maxmargin convert people.mm people.onnx`
+
+    - `maxmargin convert people.csv people.svm --target buys`
+    """
+    from maxmargin.cli._convert import convert
+
+    guarded(lambda screen: convert(source, out, target, screen, format=format, header=header), json)
+
+
+@app.command("compare")
+def compare_command(
+    data: Data,
+    target: Target = None,
+    kernel: Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")] = None,
+    C: Annotated[float | None, typer.Option("--C", help="Cost of errors.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Width of the kernel.")] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")
+    ] = True,
+    seed: Annotated[int, typer.Option(help="Of the split and the folds.")] = 0,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """The same machine by maxmargin and by scikit-learn: time, score and certified gap on your data.
+
+    Example: `maxmargin compare people.csv --target buys`
+    """
+    from maxmargin.cli._compare import compare
+    from maxmargin.cli._options import TrainOptions
+
+    def work(screen: Screen) -> int:
+        options = TrainOptions(
+            target=target, kernel=kernel, C=C, gamma=gamma, tune=tune, seed=seed, format=format, header=header,
+            calibration="none",
+        )  # fmt: skip
+        return compare(data, options, screen)
+
+    guarded(work, json)
+
+
+@app.command("datasets")
+def datasets_command(json: Json = False) -> None:
+    """The built-in sets, which stand where a file does."""
+    from maxmargin.cli._doctor import datasets
+
+    guarded(datasets, json)
+
+
+@app.command("doctor")
+def doctor_command(json: Json = False) -> None:
+    """Versions, back ends, threads, memory plan, extras, and a fit to see whether all is well."""
+    from maxmargin.cli._doctor import doctor
+
+    guarded(doctor, json)

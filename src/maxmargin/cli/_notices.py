@@ -86,8 +86,8 @@ def duplicates(copies: IntArray, y: Array) -> Notice | None:
         return None
     torn = int(np.count_nonzero(y != y[copies]))
     text = (
-        f"{counted(repeated, 'row')} ({share(repeated / len(y))}) repeat an earlier one in every column. Copies stay "
-        "on one side of the split, so that no test row has been seen in training."
+        f"{counted(repeated, 'row')} ({share(repeated / len(y))}) with the values of an earlier one in every column. "
+        "Copies stay on one side of the split, so that no test row has been seen in training."
     )
     if torn:
         text += f" {counted(torn, 'copy')} differ in the target: no model can be right about both."

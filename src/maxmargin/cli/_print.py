@@ -43,8 +43,15 @@ class Screen:
     def line(self, text: str = "", style: str = "") -> None:
         self.console.print(Text(text, style=style))
 
+    def paragraph(self, text: str) -> None:
+        """Text that is set in a little."""
+        self.console.print(Padding(Text(text), (0, 0, 0, 2), expand=False))
+
     def notice(self, text: str) -> None:
-        self.console.print(Text.assemble(("! ", "yellow bold"), text))
+        """Something to know, with a mark before it."""
+        grid = Grid.grid(padding=(0, 1))
+        grid.add_row(Text("!", style="yellow bold"), Text(text))
+        self.console.print(grid)
 
     def pairs(self, pairs: list[tuple[str, str]]) -> None:
         """Two columns: what, and its value."""
@@ -53,7 +60,7 @@ class Screen:
         grid.add_column(overflow="fold")
         for name, value in pairs:
             grid.add_row(Text(name), Text(value))
-        self.console.print(Padding(grid, (0, 0, 0, 2)))
+        self.console.print(Padding(grid, (0, 0, 0, 2), expand=False))
 
     def reasons(self, lines: list[tuple[str, str, str, str]]) -> None:
         """What was decided, why, and the option that decides otherwise."""
@@ -65,7 +72,7 @@ class Screen:
                 (value, "bold"), f": {why}" if why else "", (f"  [{option}]" if option else "", "dim")
             )
             grid.add_row(Text(name), reason)
-        self.console.print(Padding(grid, (0, 0, 0, 2)))
+        self.console.print(Padding(grid, (0, 0, 0, 2), expand=False))
 
     def grid(self, names: list[str], rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
         """A table with a line of names."""
@@ -74,7 +81,7 @@ class Screen:
             grid.add_column(Text(name), justify="right" if place in right else "left", overflow="fold")
         for row in rows:
             grid.add_row(*map(Text, row))
-        self.console.print(Padding(grid, (0, 0, 0, 2)))
+        self.console.print(Padding(grid, (0, 0, 0, 2), expand=False))
 
     def code(self, text: str) -> None:
         """Python, coloured on a terminal; elsewhere as it is, so that it can be copied."""

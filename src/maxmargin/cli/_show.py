@@ -29,8 +29,8 @@ def show_findings(
     if findings.proof is not None:
         screen.line("  " + findings.proof.sentence)
     if findings.support is not None:
-        screen.line(
-            f"  {findings.support.vectors:,} of the {findings.support.rows:,} training rows are support vectors."
+        screen.paragraph(
+            f"{findings.support.vectors:,} of the {findings.support.rows:,} training rows are support vectors."
         )
     if show_code:
         screen.title("The same in Python")
