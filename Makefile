@@ -17,8 +17,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint format arena scaling stochastic classes selection machine wheel clean
 
-demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
-	$(BIN)/python -m maxmargin.demo
+demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
+	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
 
 test: .venv/.test            ## the whole suite
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

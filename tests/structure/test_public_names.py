@@ -19,7 +19,7 @@ LATER = ("numba", "torch", "triton", "dask", "matplotlib")
 PUBLIC_MODULES = sorted(
     f"maxmargin.{module.name}"
     for module in pkgutil.iter_modules(maxmargin.__path__)
-    if not module.name.startswith("_") and module.name != "demo"
+    if not module.name.startswith("_")
 )
 
 

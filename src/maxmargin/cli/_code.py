@@ -95,7 +95,7 @@ def built_in_lines(prepared: Prepared) -> list[str]:
 def split_lines(prepared: Prepared, options: TrainOptions) -> list[str]:
     """Lines that make train and test."""
     how = f"test_size={options.test_size!r}, random_state={options.seed}"
-    if not prepared.repeated:
+    if not prepared.together:
         stratify = ", stratify=y" if prepared.classifies else ""
         return [
             f"train, test = train_test_split(np.arange(len(y)), {how}{stratify})",

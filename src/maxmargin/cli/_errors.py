@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 #: Exit codes: failures that are not the input's, bad input, Ctrl-C.
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -44,6 +48,28 @@ def trace_of(error: BaseException) -> str:
     if isinstance(error, (ValueError, OSError, ImportError, MemoryError, KeyboardInterrupt)):
         return ""
     return "".join(traceback.format_exception(error))
+
+
+class Finishing:
+    """While a model is tested and saved, the first Ctrl-C is noted and the work goes on; the second one ends it."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._before: Any = None
+
+    def __enter__(self) -> Finishing:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _press(self, number: int, frame: FrameType | None) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
 
 
 def check_writable(path: Path | None, option: str) -> None:

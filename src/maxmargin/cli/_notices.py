@@ -22,11 +22,13 @@ LEAK_ROWS, LEAK_COLUMNS = 4000, 300
 UNSCALED = 100.0
 
 
-def find_notices(table: Table, chosen: Chosen, y: Array, classifies: bool, copies: IntArray, seed: int) -> list[Notice]:
+def find_notices(
+    table: Table, chosen: Chosen, y: Array, classifies: bool, copies: IntArray, together: bool, seed: int
+) -> list[Notice]:
     """Everything worth saying, the worst first."""
     found = [
         leaks(table, chosen, y, classifies, seed),
-        duplicates(copies, y),
+        duplicates(copies, y, together),
         imbalance(y) if classifies else None,
         missing(table, chosen),
         constants(chosen),
@@ -79,18 +81,19 @@ def codes(values: Array) -> Array:
     return np.unique(["" if not isinstance(value, str) else value for value in values], return_inverse=True)[1] + 0.0
 
 
-def duplicates(copies: IntArray, y: Array) -> Notice | None:
+def duplicates(copies: IntArray, y: Array, together: bool) -> Notice | None:
     """Rows that are there more than once, and those that contradict each other."""
     repeated = int(np.count_nonzero(copies != np.arange(len(copies))))
     if not repeated:
         return None
     torn = int(np.count_nonzero(y != y[copies]))
-    text = (
-        f"{counted(repeated, 'row')} ({share(repeated / len(y))}) with the values of an earlier one in every column. "
-        "Copies stay on one side of the split, so that no test row has been seen in training."
-    )
+    text = f"{counted(repeated, 'row')} ({share(repeated / len(y))}) with the values of an earlier one in every column."
+    if together:
+        text += " Copies stay on one side of the split, so that no test row has been seen in training."
+    else:
+        text += " Most rows are copies, so test rows have been seen in training: results say little about new rows."
     if torn:
-        text += f" {counted(torn, 'copy')} differ in the target: no model can be right about both."
+        text += f" In {counted(torn, 'copy')} the target differs: no model can be right about both."
     return Notice("duplicates", text)
 
 

@@ -24,6 +24,10 @@ from maxmargin.cli._task import Question, find_task
 from maxmargin.report import Choice, Notice
 
 
+#: Copies of rows are kept together if at least this share of the rows differ.
+MOSTLY_DISTINCT = 0.5
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """Rows to learn from and rows to test on; ``rows`` are numbers in the file of those that have a target."""
@@ -37,7 +41,7 @@ class Prepared:
     y: Array
     train: IntArray  # numbers in X and y
     test: IntArray
-    repeated: bool  # whether rows are there more than once
+    together: bool  # whether copies of a row were kept on one side of the split
     scale: bool
     choices: list[Choice]
     notices: list[Notice]
@@ -75,15 +79,14 @@ def prepare(source: Source, options: TrainOptions) -> Prepared:
     copies = table.copies(chosen.used)
     notices = unlabelled(len(known) - len(rows), target)
     classifies = question.task != "regression"
-    notices += find_notices(table, chosen, question.y, classifies, copies, options.seed)
     X = table.rows(chosen.used) if table.features is None else table.features
-    repeated = bool((copies != np.arange(len(copies))).any())
-    train, test = split(question, copies, repeated, options)
-    choices.append(split_choice(question, train, test, options, repeated))
+    train, test, together = split(question, copies, options)
+    notices += find_notices(table, chosen, question.y, classifies, copies, together, options.seed)
+    choices.append(split_choice(question, train, test, options, together))
     scale, scaling = scale_choice(X, chosen, options.scale, table.features is not None)
     choices.append(scaling)
     return Prepared(
-        source, target, question, chosen, rows, X, question.y, train, test, repeated, scale, choices, notices
+        source, target, question, chosen, rows, X, question.y, train, test, together, scale, choices, notices
     )
 
 
@@ -110,9 +113,23 @@ def columns_choice(table: Any, chosen: Chosen) -> Choice:
     return Choice("columns", what, f"left out: {left}", "--keep, --drop")
 
 
-def split(question: Question, copies: IntArray, repeated: bool, options: TrainOptions) -> tuple[IntArray, IntArray]:
-    """Numbers of the training and of the test rows; classes in equal shares, copies of a row on one side."""
-    first = np.unique(copies) if repeated else np.arange(len(copies))
+def split(question: Question, copies: IntArray, options: TrainOptions) -> tuple[IntArray, IntArray, bool]:
+    """(training rows, test rows, whether copies of a row are on one side).
+
+    Copies stay together unless most rows are copies: then there are few values to tell rows apart by, and equal rows
+    are no accident.
+    """
+    distinct = len(np.unique(copies))
+    if MOSTLY_DISTINCT * len(copies) <= distinct < len(copies):
+        return *split_rows(question, copies, True, options), True
+    return *split_rows(question, copies, False, options), False
+
+
+def split_rows(
+    question: Question, copies: IntArray, together: bool, options: TrainOptions
+) -> tuple[IntArray, IntArray]:
+    """Numbers of the training and of the test rows, classes in equal shares."""
+    first = np.unique(copies) if together else np.arange(len(copies))
     labels = question.y[first] if question.task != "regression" else None
     try:
         train, test = train_test_split(first, test_size=options.test_size, stratify=labels, random_state=options.seed)
@@ -120,7 +137,7 @@ def split(question: Question, copies: IntArray, repeated: bool, options: TrainOp
         raise InputError(
             f"the rows cannot be split into training and test rows ({error}); change --test-size"
         ) from None
-    if repeated:
+    if together:
         train = np.flatnonzero(np.isin(copies, train))
         test = np.flatnonzero(np.isin(copies, test))
     if labels is not None:
@@ -135,11 +152,11 @@ def split(question: Question, copies: IntArray, repeated: bool, options: TrainOp
     return np.sort(train), np.sort(test)
 
 
-def split_choice(question, train, test, options, repeated) -> Choice:
+def split_choice(question, train, test, options, together) -> Choice:
     """How rows are split."""
     how = "drawn at random" if question.task == "regression" else "drawn at random, classes in equal shares"
-    together = ", copies of a row together" if repeated else ""
-    why = f"{share(options.test_size)} {how}{together} (seed {options.seed}); no choice below has seen them"
+    copies = ", copies of a row together" if together else ""
+    why = f"{share(options.test_size)} {how}{copies} (seed {options.seed}); no choice below has seen them"
     return Choice("test set", f"{len(test):,} rows, {len(train):,} to train on", why, "--test-size, --seed")
 
 

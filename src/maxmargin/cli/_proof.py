@@ -50,7 +50,8 @@ def support_of(machine: Any, X: Any, y: Array, rows: IntArray, values: Array | N
     classifies = hasattr(machine, "classes_")
     margin, zones = class_margins(machine, X, y) if classifies else tube(machine, X, y)
     vectors = np.asarray(machine.support_)
-    weight = np.abs(np.asarray(machine.dual_coef_)).reshape(-1, len(vectors)).sum(axis=0)
+    dual = machine.dual_coef_.toarray() if hasattr(machine.dual_coef_, "toarray") else np.asarray(machine.dual_coef_)
+    weight = np.abs(dual).reshape(-1, len(vectors)).sum(axis=0)
     heaviest = np.argsort(-weight, kind="stable")[:DECIDING]
     deciding = []
     for place in heaviest:

@@ -27,7 +27,7 @@ def show_findings(
         show_confusion(screen, findings)
     screen.title("The proof")
     if findings.proof is not None:
-        screen.line("  " + findings.proof.sentence)
+        screen.paragraph(findings.proof.sentence)
     if findings.support is not None:
         screen.paragraph(
             f"{findings.support.vectors:,} of the {findings.support.rows:,} training rows are support vectors."

@@ -20,7 +20,7 @@ import maxmargin
 from maxmargin import io
 from maxmargin.cli._code import reproduction
 from maxmargin.cli._data import read_source
-from maxmargin.cli._errors import INTERRUPTED, InputError, check_writable
+from maxmargin.cli._errors import INTERRUPTED, Finishing, InputError, check_writable
 from maxmargin.cli._judge import judge
 from maxmargin.cli._machine import Pick, pick_machine
 from maxmargin.cli._options import TrainOptions
@@ -47,16 +47,17 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
     screen.line(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", "bold")
     prepared = prepare(source, options)
     model, pick, ended = fit(prepared, options, screen, began, seconds)
-    findings = find(model, pick, prepared, options, data, seconds)
     replaced = out.exists()
-    io.save(model, out, record=record_of(findings, prepared, options, data))
-    if options.report is not None:
-        write_report(findings, options.report)
+    with Finishing() as finishing:
+        findings = find(model, pick, prepared, options, data, seconds)
+        io.save(model, out, record=record_of(findings, prepared, options))
+        if options.report is not None:
+            write_report(findings, options.report)
     seconds["all"] = time.perf_counter() - began
     show_findings(screen, findings, out, replaced, options.report, show_code)
     if screen.machine:
         screen.document(summary(findings, out, options.report))
-    return INTERRUPTED if ended else 0
+    return INTERRUPTED if ended or finishing.pressed else 0
 
 
 def width_of(table: Any) -> str:
@@ -136,7 +137,7 @@ def find(
     )
 
 
-def record_of(findings: Findings, prepared: Prepared, options: TrainOptions, data: str) -> dict[str, Any]:
+def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> dict[str, Any]:
     """What a model file remembers about its training."""
     chosen = prepared.chosen
     return {
