@@ -14,6 +14,9 @@ def main() -> None:
         import typer  # noqa: F401  # as above
     except ImportError as error:
         sys.exit(f"The command needs {error.name}, which is not installed: pip install maxmargin[cli]")
-    from maxmargin.cli._app import run
+    try:
+        from maxmargin.cli._app import run
 
-    sys.exit(run())
+        sys.exit(run())
+    except KeyboardInterrupt:  # while modules were being imported
+        sys.exit(130)

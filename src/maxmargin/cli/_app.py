@@ -135,10 +135,11 @@ def train_command(
 
     - `maxmargin train a9a.svm.xz --kernel linear --time-limit 60`
     """
-    from maxmargin.cli._options import TrainOptions
-    from maxmargin.cli._train import train
 
     def work(screen: Screen) -> int:
+        from maxmargin.cli._options import TrainOptions
+        from maxmargin.cli._train import train
+
         options = TrainOptions(
             target=target, task=task, out=out, report=report, kernel=kernel, C=C, gamma=gamma, epsilon=epsilon,
             tune=tune, multiclass=multiclass, calibration=calibration, class_weight=class_weight, scale=scale,
@@ -178,11 +179,15 @@ def predict_command(
 
     - `maxmargin predict digits.mm digits --coverage 0.99 | head`
     """
-    from maxmargin.cli._predict import predict
+
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._predict import predict
+
+        return predict(model, data, out, coverage, screen, format=format, header=header)
 
     if json and (out is None or str(out) == "-"):
         raise typer.BadParameter("--json needs --out: standard output cannot hold both")
-    guarded(lambda screen: predict(model, data, out, coverage, screen, format=format, header=header), json)
+    guarded(work, json)
 
 
 @app.command("inspect")
@@ -199,9 +204,13 @@ def inspect_command(
 
     Example: `maxmargin inspect digits.mm`
     """
-    from maxmargin.cli._inspect import inspect
 
-    guarded(lambda screen: inspect(model, data, screen, format=format, header=header), json)
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._inspect import inspect
+
+        return inspect(model, data, screen, format=format, header=header)
+
+    guarded(work, json)
 
 
 @app.command("certify")
@@ -229,12 +238,13 @@ def certify_command(
 
     - `maxmargin certify a9a.model a9a.svm --C 1`
     """
-    from maxmargin.cli._certify import certify
 
-    guarded(
-        lambda screen: certify(model, data, C, target, changed, unsafe_pickle, screen, format=format, header=header),
-        json,
-    )
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._certify import certify
+
+        return certify(model, data, C, target, changed, unsafe_pickle, screen, format=format, header=header)
+
+    guarded(work, json)
 
 
 @app.command("convert")
@@ -254,9 +264,13 @@ def convert_command(
 
     - `maxmargin convert people.csv people.svm --target buys`
     """
-    from maxmargin.cli._convert import convert
 
-    guarded(lambda screen: convert(source, out, target, screen, format=format, header=header), json)
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._convert import convert
+
+        return convert(source, out, target, screen, format=format, header=header)
+
+    guarded(work, json)
 
 
 @app.command("compare")
@@ -278,10 +292,11 @@ def compare_command(
 
     Example: `maxmargin compare people.csv --target buys`
     """
-    from maxmargin.cli._compare import compare
-    from maxmargin.cli._options import TrainOptions
 
     def work(screen: Screen) -> int:
+        from maxmargin.cli._compare import compare
+        from maxmargin.cli._options import TrainOptions
+
         options = TrainOptions(
             target=target, kernel=kernel, C=C, gamma=gamma, tune=tune, seed=seed, format=format, header=header,
             calibration="none",
@@ -294,14 +309,22 @@ def compare_command(
 @app.command("datasets")
 def datasets_command(json: Json = False) -> None:
     """The built-in sets, which stand where a file does."""
-    from maxmargin.cli._doctor import datasets
 
-    guarded(datasets, json)
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._doctor import datasets
+
+        return datasets(screen)
+
+    guarded(work, json)
 
 
 @app.command("doctor")
 def doctor_command(json: Json = False) -> None:
     """Versions, back ends, threads, memory plan, extras, and a fit to see whether all is well."""
-    from maxmargin.cli._doctor import doctor
 
-    guarded(doctor, json)
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._doctor import doctor
+
+        return doctor(screen)
+
+    guarded(work, json)

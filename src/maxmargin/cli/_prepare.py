@@ -23,7 +23,6 @@ from maxmargin.cli._print import counted, listed, share
 from maxmargin.cli._task import Question, find_task
 from maxmargin.report import Choice, Notice
 
-
 #: Copies of rows are kept together if at least this share of the rows differ.
 MOSTLY_DISTINCT = 0.5
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._types import Array
-from maxmargin.io._files import FORMATS, ending, located, opened
+from maxmargin.io._files import DAMAGE, FORMATS, damaged, ending, located, opened
 from maxmargin.io._options import Options, check_count
 from maxmargin.io._svmlight import chunks as svmlight_chunks
 from maxmargin.io._table import Kind, Table
@@ -141,8 +141,11 @@ def table_format(path: Path, asked: str | None) -> str:
     found = asked or next((name for name, ends in TABLE_FORMATS.items() if ending(path) in ends), None)
     if found is not None:
         return found
-    with opened(path) as file:
-        line = file.readline(2**20)
+    try:
+        with opened(path) as file:
+            line = file.readline(2**20)
+    except DAMAGE as error:
+        raise damaged(str(path), error) from error
     if b"\0" in line and not line.startswith((b"\xff\xfe", b"\xfe\xff")):
         known = ", ".join(f"{name} ({', '.join(ends)})" for name, ends in TABLE_FORMATS.items())
         raise ValueError(f"{path} is not text, and its name does not tell the format; known are {known}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -45,8 +44,8 @@ def arrow_tables(path: Path, format: str, rows: int) -> Iterator[Table]:
                 columns = [values(pa, path, name, column, first) for name, column in zip(names, table, strict=True)]
                 yield Table(path, names, tuple(columns), first=first)
                 first += table.num_rows
-    except (pa.ArrowException, OSError) as error:
-        if getattr(error, "errno", None) is not None:
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
+        if getattr(error, "filename", None) is not None:  # the operating system's own
             raise
         raise ValueError(
             f"{path}: pyarrow cannot read the file ({error}); check that it is {ENDINGS[format]}, written completely"
@@ -120,7 +119,9 @@ def npz_table(path: Path) -> Table:
     try:
         with np.load(source_of(path), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except Exception as error:  # damage shows itself in many ways
+        if getattr(error, "filename", None) is not None:  # the operating system's own
+            raise
         raise ValueError(
             f"{path}: NumPy cannot read the file ({error}); write it with numpy.savez(path, X=..., y=...), as plain "
             "arrays of numbers or text"

@@ -85,7 +85,9 @@ def _missing(graph: Graph, X: str, marker: Any, where: str) -> str:
 def _imputed(graph: Graph, step: Any, part: Part, j: int, where: str) -> Part:
     fill = step.statistics_[j]
     if not part.text:
-        return Part(graph.op("Where", _missing(graph, part.tensor, step.missing_values, where), float(fill), part.tensor), 1)
+        return Part(
+            graph.op("Where", _missing(graph, part.tensor, step.missing_values, where), float(fill), part.tensor), 1
+        )
     gone = graph.op("Equal", part.tensor, np.array(_marker(step), dtype=object))
     return Part(graph.op("Where", gone, np.array([[str(fill)]], dtype=object), part.tensor), 1, text=True)
 

@@ -38,7 +38,9 @@ def text_columns(step: Any) -> set[int]:
 def _used_columns(step: Any, count: int) -> list[int]:
     """Columns that a table's first step looks at."""
     if isinstance(step, Pipeline):
-        return next((_used_columns(inner, count) for _, inner in step.steps if not is_passed(inner)), list(range(count)))
+        return next(
+            (_used_columns(inner, count) for _, inner in step.steps if not is_passed(inner)), list(range(count))
+        )
     if isinstance(step, ColumnTransformer):
         return sorted({j for _, _, columns, _ in column_parts(step) for j in columns})
     return list(range(count))

@@ -198,7 +198,9 @@ def _outliers(graph: Graph, machine: Any, X: str) -> Exported:
     raw = _tensor(graph, sums, X)
     ball = isinstance(machine, SVDD)
     if ball and isinstance(machine.kernel_, Precomputed):
-        raise ExportError("SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use another kernel")
+        raise ExportError(
+            "SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use another kernel"
+        )
     if ball:
         raw = graph.op("Sub", raw, expression(machine.kernel_, Diagonal(graph, X)))
     difference = graph.op("Sub", raw, offset)
