@@ -10,16 +10,18 @@ import numpy as np
 
 from maxmargin.report._findings import Tuning
 from maxmargin.report._svg import Chart, Scale, histogram, padded
-from maxmargin.report._text import count, finite, number, plain, rows, share, tick
+from maxmargin.report._text import count, drawable, finite, number, plain, rows, share, tick
 
 #: Zones of the margin t f(x): class of the style, lower end, upper end, name.
 MARGIN_ZONES = (
     ("zone-4", -math.inf, -1.0, "beyond the other margin"),
     ("zone-3", -1.0, 0.0, "in the strip, wrong side"),
     ("zone-2", 0.0, 1.0, "in the strip, right side"),
-    ("zone-1", 1.0, math.inf, "beyond its margin"),
+    ("zone-1", 1.0, math.inf, "on its margin or beyond"),
 )
-TUBE_ZONES = (("zone-1", -math.inf, 0.0, "inside the tube"), ("zone-4", 0.0, math.inf, "outside the tube"))
+#: How near is on a margin, as in ``inspection.zones``.
+ON_MARGIN = 1e-3
+TUBE_ZONES = (("zone-1", -math.inf, 0.0, "on the tube or inside"), ("zone-4", 0.0, math.inf, "outside the tube"))
 
 
 def opacity(value: float, low: float, high: float) -> float:
@@ -40,8 +42,10 @@ def score_limits(scores: np.ndarray) -> tuple[float, float]:
 
 
 def tuning_charts(tuning: Tuning) -> list[str]:
-    """One chart per kernel: a map over C and gamma, or a line over C where there is no gamma."""
+    """One chart per kernel: a map over C and gamma, or a line over C where there is no gamma; colours mean the same."""
     kernels = list(dict.fromkeys(tuning.kernels))
+    scores = finite(tuning.means)
+    limits = score_limits(scores) if len(scores) else (0.0, 0.0)
     found = []
     for place, kernel in enumerate(kernels):
         cells = np.array([k == kernel for k in tuning.kernels])
@@ -49,9 +53,9 @@ def tuning_charts(tuning: Tuning) -> list[str]:
         usable = cells & np.isfinite(strengths) & (strengths > 0)
         maps = usable & np.isfinite(widths) & (widths > 0)
         if len(np.unique(widths[maps])) > 1:
-            found.append(_surface(tuning, np.flatnonzero(maps), kernel, f"tuning-{place}"))
+            found.append(_surface(tuning, np.flatnonzero(maps), limits, f"tuning-{place}"))
         elif len(np.unique(strengths[usable])) > 1:
-            found.append(_score_line(tuning, np.flatnonzero(usable), kernel, f"tuning-{place}"))
+            found.append(_score_line(tuning, np.flatnonzero(usable), f"tuning-{place}"))
     return found
 
 
@@ -83,35 +87,33 @@ def tiles(u: np.ndarray, v: np.ndarray) -> list[tuple[float, float, float, float
     ]
 
 
-def _surface(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> str:
+def _surface(tuning: Tuning, cells: np.ndarray, limits: tuple[float, float], name: str) -> str:
     u = np.round(np.log10(tuning.strengths[cells]), 9)
     v = np.round(np.log10(tuning.widths[cells]), 9)
     boxes = tiles(u, v)
     means = np.asarray(tuning.means, float)
     chart = Chart(
         name,
-        f"Score over C and gamma, kernel {plain(kernel, 60)}",
-        f"A map of {len(cells)} cells. Best: {_cell(tuning, tuning.best)}.",
+        f"{_capital(tuning.scorer)} over {tuning.strength} and gamma, kernel {plain(tuning.kernels[cells[0]], 60)}",
+        f"A map of {len(cells)} cells.{_best(tuning, cells)}",
         height=340,
         bottom=82,
     )
     lows, highs = np.min(boxes, axis=0), np.max(boxes, axis=0)
     x, y = chart.x(lows[0], highs[1]), chart.y(lows[2], highs[3])
     scores = finite(means[cells])
-    low, high = score_limits(scores) if len(scores) else (0.0, 0.0)
     order = sorted(range(len(cells)), key=lambda k: -(boxes[k][1] - boxes[k][0]) * (boxes[k][3] - boxes[k][2]))
     for k in order:
-        _tile(chart, x, y, boxes[k], tuning, int(cells[k]), (low, high))
+        _tile(chart, x, y, boxes[k], tuning, int(cells[k]), limits)
     logs = chart.x(10 ** lows[0], 10 ** highs[1], log=True), chart.y(10 ** lows[2], 10 ** highs[3], log=True)
-    frame = len(chart.marks)
-    chart.axes(*logs, "", "gamma")
-    chart.marks = [*chart.marks[:frame], *(mark for mark in chart.marks[frame:] if 'class="grid"' not in mark)]
-    chart.text((chart.left + chart.width - chart.right) / 2, chart.height - 46, "C", "axis-title", "middle")
+    chart.axes(*logs, "", "gamma", grid=False)
+    chart.text((chart.left + chart.width - chart.right) / 2, chart.height - 46, tuning.strength, "axis-title", "middle")
     if tuning.best in cells:
         k = int(np.flatnonzero(cells == tuning.best)[0])
         chart.dot("best", x(u[k]), y(v[k]), 6.0, f"best: {_cell(tuning, tuning.best)}")
-    worst = number(low, 3) if len(scores) == 0 or scores.min() >= low else f"≤ {number(low, 3)}"
-    _colour_bar(chart, (worst, number(high, 3)) if len(scores) else None, bool(np.isnan(means[cells]).any()))
+    ends = f"{'≤ ' if (scores < limits[0]).any() else ''}{number(limits[0], 3)}", number(limits[1], 3)
+    crossed = not drawable(means[cells]).all()
+    _colour_bar(chart, ends if len(scores) else None, tuning.best in cells, crossed)
     return chart.render()
 
 
@@ -127,7 +129,7 @@ def _tile(
     left, right, top, bottom = x(box[0]), x(box[1]), y(box[3]), y(box[2])
     mean, tip = float(tuning.means[cell]), _cell(tuning, cell)
     chart.rect("backing", left, top, right, bottom)
-    if math.isfinite(mean):
+    if drawable(mean):
         chart.rect("heat", left, top, right, bottom, tip, fill_opacity=f"{opacity(mean, *limits):.2f}")
         return
     chart.rect("dropped", left, top, right, bottom, tip)
@@ -136,17 +138,29 @@ def _tile(
     chart.line("cross", middle - arm, centre + arm, middle + arm, centre - arm)
 
 
+def _capital(words: str) -> str:
+    words = plain(words, 40)
+    return words[:1].upper() + words[1:]
+
+
+def _best(tuning: Tuning, cells: np.ndarray) -> str:
+    """The chosen cell, where it is one of these."""
+    return f" Chosen: {_cell(tuning, tuning.best)}." if tuning.best in cells else " The chosen cell is not among them."
+
+
 def _cell(tuning: Tuning, cell: int) -> str:
     """A cell in words."""
     gamma = float(tuning.widths[cell])
-    where = f"C {number(tuning.strengths[cell], 3)}" + ("" if math.isnan(gamma) else f", gamma {number(gamma, 3)}")
+    where = f"{tuning.strength} {number(tuning.strengths[cell], 3)}" + (
+        "" if math.isnan(gamma) else f", gamma {number(gamma, 3)}"
+    )
     mean = float(tuning.means[cell])
     if not math.isfinite(mean):
         return f"{where}: {'dropped early' if bool(tuning.dropped[cell]) else 'no score'}"
     return f"{where}: {number(mean)} ± {number(tuning.deviations[cell], 2)}"
 
 
-def _colour_bar(chart: Chart, ends: tuple[str, str] | None, crossed: bool) -> None:
+def _colour_bar(chart: Chart, ends: tuple[str, str] | None, chosen: bool, crossed: bool) -> None:
     """What the colours mean, below the axes."""
     top, left, size = chart.height - 28, chart.left, 12.0
     if ends is not None:
@@ -155,8 +169,9 @@ def _colour_bar(chart: Chart, ends: tuple[str, str] | None, crossed: bool) -> No
             chart.rect("heat", at, top, at + 10.2, top + size, fill_opacity=f"{0.06 + 0.094 * k:.2f}")
         chart.text(left, chart.height - 3, ends[0], "tick")
         chart.text(left + 110, chart.height - 3, ends[1], "tick", "end")
-    chart.dot("best", left + 150, top + 6, 6.0)
-    chart.text(left + 162, top + 10, "chosen", "tick")
+    if chosen:
+        chart.dot("best", left + 150, top + 6, 6.0)
+        chart.text(left + 162, top + 10, "chosen", "tick")
     if crossed:
         chart.rect("dropped", left + 220, top, left + 236, top + size)
         chart.line("cross", left + 224, top + 2, left + 232, top + 10)
@@ -164,21 +179,22 @@ def _colour_bar(chart: Chart, ends: tuple[str, str] | None, crossed: bool) -> No
         chart.text(left + 242, top + 10, "dropped early", "tick")
 
 
-def _score_line(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> str:
+def _score_line(tuning: Tuning, cells: np.ndarray, name: str) -> str:
     cells = cells[np.argsort(tuning.strengths[cells], kind="stable")]
     chart = Chart(
         name,
-        f"Score over C, kernel {plain(kernel, 60)}",
-        f"A line over {len(cells)} values of C, with one standard deviation of the folds to either side. "
-        f"Best: {_cell(tuning, tuning.best)}.",
+        f"{_capital(tuning.scorer)} over {tuning.strength}, kernel {plain(tuning.kernels[cells[0]], 60)}",
+        f"A line over {len(cells)} values, with one standard deviation of the folds to either side."
+        f"{_best(tuning, cells)}",
     )
     means = np.asarray(tuning.means, float)[cells]
-    spread = np.nan_to_num(np.asarray(tuning.deviations, float)[cells], posinf=0.0, neginf=0.0)
-    scored = np.isfinite(means)
-    ends = finite(np.r_[means - spread, means + spread])
+    scored = drawable(means)
+    spread = np.asarray(tuning.deviations, float)[cells]
+    spread = np.where(drawable(spread), spread, 0.0)
+    ends = np.r_[(means - spread)[scored], (means + spread)[scored]]
     x = chart.x(*_log_padded(tuning.strengths[cells]), log=True)
     y = chart.y(*padded(ends.min(), ends.max(), 0.08)) if len(ends) else chart.y(0.0, 1.0)
-    chart.axes(x, y, "C", plain(tuning.scorer, 40))
+    chart.axes(x, y, tuning.strength, plain(tuning.scorer, 40))
     at = [x(float(c)) for c in tuning.strengths[cells]]
     upper = [(at[k], y(means[k] + spread[k])) for k in np.flatnonzero(scored)]
     lower = [(at[k], y(means[k] - spread[k])) for k in np.flatnonzero(scored)]
@@ -191,7 +207,8 @@ def _score_line(tuning: Tuning, cells: np.ndarray, kernel: str, name: str) -> st
             chart.text(at[k], chart.height - chart.bottom - 4, "×", "tick", "middle")
         if cell == tuning.best and scored[k]:
             chart.dot("best", at[k], y(means[k]), 7.0, f"best: {_cell(tuning, int(cell))}")
-    note = "The ring is what was chosen; the band is one standard deviation of the folds."
+    note = "The band is one standard deviation of the folds."
+    note += " The ring is what was chosen." if tuning.best in cells else ""
     return chart.render(note if scored.all() else note + " A × at the axis was dropped early.")
 
 
@@ -205,7 +222,8 @@ def _log_padded(values: np.ndarray) -> tuple[float, float]:
 
 def margin_chart(margins: np.ndarray, regression: bool) -> str:
     """How the training rows lie against the strip or the tube, the zones coloured."""
-    values, zones = finite(margins), TUBE_ZONES if regression else MARGIN_ZONES
+    zones = TUBE_ZONES if regression else MARGIN_ZONES
+    values = on_edges(finite(margins), regression)
     edges, clipped = _edges(values, [low for _, low, _, _ in zones if math.isfinite(low)])
     counts = histogram(values, edges)
     what = "|y - f(x)| - epsilon" if regression else "margin t·f(x)"
@@ -216,10 +234,13 @@ def margin_chart(margins: np.ndarray, regression: bool) -> str:
     )
     x, y = chart.x(edges[0], edges[-1]), chart.y(0.0, 1.1 * counts.max())
     chart.axes(x, y, what, "rows")
-    for low, high, tall in zip(edges[:-1], edges[1:], counts, strict=True):
-        kind = next(kind for kind, start, stop, _ in zones if start <= (low + high) / 2 < stop)
-        tip = f"{number(low, 3)} to {number(high, 3)}: {rows(tall)}"
-        chart.rect(f"bar {kind}", x(low), y(tall), x(high) - 0.6, y(0.0), tip)
+    below = np.zeros(len(counts))  # zones are stacked where a bar is wider than one
+    for kind, start, stop, zone in zones:
+        for k, n in enumerate(histogram(values[(start <= values) & (values < stop)], edges)):
+            if n:
+                tip = f"{zone}, {number(edges[k], 3)} to {number(edges[k + 1], 3)}: {rows(n)}"
+                chart.rect(f"bar {kind}", x(edges[k]), y(below[k] + n), x(edges[k + 1]) - 0.6, y(below[k]), tip)
+                below[k] += n
     for _, low, _, _ in zones:
         if edges[0] < low < edges[-1]:
             chart.line("mark", x(low), chart.top, x(low), chart.height - chart.bottom)
@@ -228,23 +249,30 @@ def margin_chart(margins: np.ndarray, regression: bool) -> str:
     return chart.render(lines + _outside(clipped), f'<ul class="legend">{names}</ul>')
 
 
+def on_edges(margins: np.ndarray, regression: bool) -> np.ndarray:
+    """Rows that lie on a margin or on the tube, up to rounding, moved to the side on which they cost nothing."""
+    if regression:
+        near = np.abs(margins) <= 1e-6 * np.abs(margins).max(initial=0.0)
+        return np.where(near, -1e-9 * np.abs(margins).max(initial=0.0), margins)
+    nearest = np.clip(np.round(margins), -1.0, 1.0)
+    return np.where(np.abs(margins - nearest) <= ON_MARGIN, nearest, margins)
+
+
 def _outside(clipped: int) -> str:
     return f" The first and the last bar hold {rows(clipped)} that lie further out." if clipped else ""
 
 
 def _edges(values: np.ndarray, fixed: Sequence[float], bins: int = 40) -> tuple[np.ndarray, int]:
-    """Edges of equal width that hit the fixed values where they lie inside, and how many values are outside.
+    """Edges of equal width around the fixed values, on them where they are fine enough; how many values are outside.
 
-    The widest hundredth on either side does not stretch the picture.
+    Half a percent of the rows on either side does not stretch the picture.
     """
     low, high = np.quantile(values, [0.005, 0.995])
-    low, high = min(low, *fixed) if fixed else low, max(high, *fixed) if fixed else high
+    low, high = min(low, *fixed), max(high, *fixed)
     low, high = padded(low, high, 0.02)
-    parts = max(1, round(bins / (high - low)))
-    step = 1.0 / parts if fixed and high - low < bins else (high - low) / bins
-    if fixed:
-        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-    edges = np.linspace(low, high, max(1, round((high - low) / step)) + 1)
+    parts = bins / (high - low)
+    parts = round(parts) if parts > 1 else 1.0 / math.ceil(1.0 / parts)  # so that whole numbers are edges, or 0 is
+    edges = np.arange(math.floor(low * parts), math.ceil(high * parts) + 1) / parts
     return edges, int(np.sum((values < edges[0]) | (values > edges[-1])))
 
 
@@ -282,7 +310,7 @@ def reliability_chart(mean: np.ndarray, seen: np.ndarray, counts: np.ndarray, bi
         bottom=130,
     )
     x, y = chart.x(0.0, 1.0), chart.y(0.0, 1.0)
-    chart.axes(x, y, "", "share that came true", ("none", ""))
+    chart.axes(x, y, "", "share that came true", ticks=(False, True))
     chart.path("reference", [(x(0.0), y(0.0)), (x(1.0), y(1.0))])
     for m, s, c in zip(mean, seen, counts, strict=True):
         low, high = wilson(s, c)

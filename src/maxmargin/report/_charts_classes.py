@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.report._svg import LETTER, Chart
+from maxmargin.report._svg import LETTER, Chart, middle_cut
 from maxmargin.report._text import count, fixed, foreign, number, plain, share, width
 
 #: Most classes that a matrix or a legend is readable with.
@@ -138,7 +138,7 @@ def confusion_chart(confusion: np.ndarray, labels: Sequence[str]) -> str:
         chart.label(left - 6, top + (i + 0.5) * side + 4, label, room - 8, "end")
         middle = left + (i + 0.5) * side
         if upright:
-            chart.text(middle + 4, top - 6, plain(label, max(2, int(room / 7))), "label", turn=True)
+            chart.text(middle + 4, top - 6, middle_cut(plain(label, 400), max(2, int(room / 7))), "label", turn=True)
         else:
             chart.label(middle, top - 6, label, side - 2, "middle")
         for j, answer in enumerate(labels):

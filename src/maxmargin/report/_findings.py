@@ -56,6 +56,7 @@ class Tuning:
     deviations: FloatArray
     best: int
     dropped: Array  # bool of each cell: given up before its last fold
+    strength: str = "C"  # what the strengths are: "C", "nu" or "lam"
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,9 @@ class Proof:
 class Support:
     """How the training rows lie: margins t f(x), slack, zones; and the rows that decide."""
 
-    margins: FloatArray  # of the training rows; |y - f| - epsilon for regression
+    #: Of the training rows; with many classes the smallest of its problems, or a column for each of them with nan
+    #: where a row has no part in one; |y - f| - epsilon for regression.
+    margins: FloatArray
     zones: dict[str, int]  # name of a zone -> rows in it
     vectors: int  # support vectors
     rows: int  # training rows

@@ -43,7 +43,7 @@ def render(findings: Findings) -> str:
     """
     links = "".join(f'<li><a href="#{name}">{words}</a></li>' for name, words, _ in SECTIONS)
     body = "".join(write(findings) for _, _, write in SECTIONS)
-    made = f"Made by maxmargin {escaped(findings.version)}, {escaped(findings.created)}."
+    made = f"Made by maxmargin {escaped(findings.version)}, {escaped(findings.created)}".rstrip(", ") + "."
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'

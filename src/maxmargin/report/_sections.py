@@ -48,7 +48,8 @@ def summary(findings: Findings) -> str:
         small = f"{share(support.vectors / max(1, support.rows), 0)} of {rows(support.rows)}"
         tiles.append(("Support vectors", count(support.vectors), small))
     figures = "".join(f"<div><dt>{a}</dt><dd>{b} <small>{c}</small></dd></div>" for a, b, c in tiles)
-    return section("summary", "In short", f'<dl class="figures">{figures}</dl>', f"<p>{_sentence(findings)}</p>")
+    shown = f'<dl class="figures">{figures}</dl>' if tiles else ""
+    return section("summary", "In short", shown, f"<p>{_sentence(findings)}</p>")
 
 
 def _between(findings: Findings, name: str) -> str:
@@ -64,8 +65,13 @@ def _sentence(findings: Findings) -> str:
     }
     said = (
         f"The model {task[findings.task]}: the column {foreign(findings.target, 80)} of {foreign(findings.source, 80)}."
-        f" It was chosen and trained on {rows(findings.train_rows)}; {rows(findings.test_rows)} were held back and "
-        f"looked at once, for the results below."
+        f" It was chosen and trained on {rows(findings.train_rows)}; "
+    )
+    held = "were" if findings.test_rows != 1 else "was"
+    said += (
+        f"{rows(findings.test_rows)} {held} held back and looked at once, for the results below."
+        if findings.test_rows
+        else "none were held back, so nothing is known about new rows."
     )
     if findings.cross_validated is not None and findings.tuning is not None:
         scorer = findings.tuning.scorer
@@ -183,7 +189,7 @@ def _edge(found: Tuning) -> str:
     """Whether the winner lies where the grid ends."""
     same = [k for k, kernel in enumerate(found.kernels) if kernel == found.kernels[found.best]]
     ends = []
-    for name, values in (("C", found.strengths), ("gamma", found.widths)):
+    for name, values in ((escaped(found.strength, 20), found.strengths), ("gamma", found.widths)):
         own, chosen = np.asarray(values, float)[same], float(values[found.best])
         if len(np.unique(own[np.isfinite(own)])) > 2 and chosen in (np.nanmin(own), np.nanmax(own)):
             ends.append(f"the {'smallest' if chosen == np.nanmin(own) else 'largest'} {name}")
@@ -200,7 +206,7 @@ def _best_cells(found: Tuning) -> str:
     if not order:
         return missing("No cell was finished, so there are no scores.")
     order = [found.best, *(k for k in order if k != found.best)] if found.best in order else order
-    lines = [
+    lines: list[tuple[str, ...]] = [
         (
             foreign(found.kernels[k], 60) + (" (chosen)" if k == found.best else ""),
             number(found.strengths[k], 3),
@@ -210,7 +216,9 @@ def _best_cells(found: Tuning) -> str:
         )
         for k in order[:MOST_CELLS]
     ]
-    heads = ("kernel", "C", "gamma", escaped(found.scorer), "standard deviation")
+    heads: tuple[str, ...] = ("kernel", escaped(found.strength), "gamma", escaped(found.scorer), "standard deviation")
+    if all(math.isnan(found.widths[k]) for k in order[:MOST_CELLS]):
+        heads, lines = heads[:2] + heads[3:], [line[:2] + line[3:] for line in lines]
     title = "The chosen cell and the best others" if len(order) > 1 else "The chosen cell"
     return table(title, heads, lines, (1, 2, 3, 4))
 

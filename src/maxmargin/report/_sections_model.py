@@ -15,6 +15,8 @@ from maxmargin.report._text import count, escaped, finite, foreign, number, rows
 
 #: Most lines and columns of the table of deciding rows.
 MOST_ROWS, MOST_FIELDS = 20, 12
+#: Relative gap above which more training is worth a word.
+FINISHED = 1e-2
 #: What lying in a zone means for a row; other names are shown without a word.
 MEANINGS = {
     "beyond its margin": "right, and safely so: the row has no part in the model",
@@ -26,7 +28,9 @@ MEANINGS = {
     "beyond the other margin": "wrong, by more than the margin: mislabelled, or unlike its class",
     "inside the tube": "closer than epsilon: the row has no part in the model",
     "on the tube": "exactly epsilon away: the model rests on it",
+    "on its edge": "exactly epsilon away: the model rests on it",
     "outside the tube": "further off than epsilon: it has slack",
+    "outside": "further off than epsilon: it has slack",
 }
 
 
@@ -36,7 +40,12 @@ def margins(findings: Findings) -> str:
     if support is None:
         return section("margins", title, missing("The model has no margins that were looked at."))
     regression = findings.task == "regression"
-    many = " Every two-class problem counts its own rows." if findings.task == "many classes" else ""
+    many = ""
+    if findings.task == "many classes":
+        own = " Every two-class problem counts its own rows."
+        many = (
+            own if np.ndim(support.margins) == 2 else " Of its two-class problems, a row counts by the smallest margin."
+        )
     said = (
         "<p>How far off each training row is, less the epsilon that is free of charge. Rows below 0 lie inside the "
         "tube and cost nothing; the slack of the others is what they lie above it.</p>"
@@ -95,9 +104,18 @@ def _holds(proof: Proof) -> str:
     return "a condition of the proof is not met, so the gap proves nothing"
 
 
+def _finished(proof: Proof) -> str:
+    if proof.relative_gap <= FINISHED:
+        return "Training is finished."
+    return (
+        f"Training stopped early: up to {share(proof.relative_gap)} of the objective could still be gained by training "
+        "longer."
+    )
+
+
 def _meaning(proof: Proof) -> str:
     proves = (
-        "<p><strong>What it proves.</strong> Training is finished: for these training rows, this kernel and these "
+        f"<p><strong>What it proves.</strong> {_finished(proof)} For these training rows, this kernel and these "
         "parameters no other model has an objective that is lower than the dual. It was computed from the data, by "
         "code that shares nothing with the code that trained.</p>"
         if proof.holds
@@ -118,7 +136,7 @@ def support(findings: Findings) -> str:
     part = found.vectors / max(1, found.rows)
     said = (
         f"<p>{count(found.vectors)} of {rows(found.rows)} ({share(part)}) are support vectors: the model depends on no "
-        f"others, and training without the rest would give the same model."
+        f"others, and training without the rest, with the same parameters, would give the same model."
         + (" That is nearly all of them: a smoother kernel or another C may generalise better." if part > 0.9 else "")
         + "</p>"
     )

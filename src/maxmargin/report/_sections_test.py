@@ -22,7 +22,7 @@ from maxmargin.report._charts_classes import (
 from maxmargin.report._charts_regression import residual_chart, scatter_chart
 from maxmargin.report._findings import Findings, Test
 from maxmargin.report._html import capped, charts, folded, missing, section, table
-from maxmargin.report._text import count, escaped, fixed, foreign, listed, metric, number, rows, share
+from maxmargin.report._text import count, drawable, escaped, fixed, foreign, listed, metric, number, rows, share
 
 #: Bins of the reliability diagram, and most lines of the tables.
 BINS, MOST_CLASSES, MOST_PAIRS = 10, 200, 15
@@ -199,7 +199,7 @@ def _per_class(confusion: np.ndarray, labels: list[str]) -> str:
 def _regression(test: Test) -> list[str]:
     truth = np.asarray(test.target, dtype=np.float64).ravel()
     predicted = np.asarray(test.predicted, dtype=np.float64).ravel()
-    usable = (np.abs(truth) < 1e300) & (np.abs(predicted) < 1e300)
+    usable = drawable(truth) & drawable(predicted)
     if not usable.any():
         return [missing("There are no test rows with finite values, so there is nothing to draw.")]
     lost = int(np.sum(~usable))

@@ -38,16 +38,16 @@ pre{background:var(--panel);border:1px solid var(--line);border-radius:6px;paddi
 .figures dd{margin:0;font-size:1.45rem;font-weight:600;line-height:1.3;overflow-wrap:normal}
 .figures dd small{display:block;font-size:.8rem;font-weight:400;color:var(--muted);line-height:1.4}
 .scroll{overflow-x:auto;max-width:100%}
-table{border-collapse:collapse;margin:.6rem 0;font-size:.92rem}
+table{border-collapse:collapse;margin:.6rem 0;font-size:.92rem;min-width:13rem}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{text-align:left;vertical-align:top;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--line);
  min-width:3.5rem;max-width:26rem;overflow-wrap:break-word}
 td:not(.number){min-width:6.5rem}
 td code{white-space:nowrap}
 .long{overflow-wrap:anywhere}
-thead th{font-size:.85rem;color:var(--muted);vertical-align:bottom}
 tbody th{font-weight:600}
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+thead th,thead th.number{min-width:4.5rem;font-size:.85rem;color:var(--muted);vertical-align:bottom;white-space:normal}
 .notes{list-style:none;padding:0;max-width:none}
 .notes li,.missing{border-left:4px solid var(--note-line);background:var(--note);padding:.45rem .8rem;margin:.4rem 0}
 .missing{border-color:var(--line);background:var(--panel);color:var(--muted)}
@@ -61,7 +61,7 @@ details{margin:.6rem 0}summary{cursor:pointer;padding:.25rem 0}
 figure{margin:.8rem 0;min-width:0}
 figcaption p,figure>p{color:var(--muted);font-size:.88rem;margin:.1rem 0 .3rem}
 svg{display:block;height:auto;max-width:100%}
-.wide svg{min-width:32rem}
+.wide svg{max-width:none}
 .charts .wide{grid-column:1/-1}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1rem;padding:0;font-size:.88rem}
 .key{display:inline-block;width:.85em;height:.85em;margin-right:.4em;border-radius:2px;vertical-align:-.08em}
@@ -104,6 +104,8 @@ figure,tr,.figures div,.proof,.notes li{break-inside:avoid}
 .scroll{overflow:visible}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;overflow:visible}
 .charts{grid-template-columns:1fr 1fr}
+table{font-size:8.5pt;min-width:0}
+th,td,td:not(.number){min-width:0;padding-right:.5rem}
 svg,.wide svg{min-width:0;max-width:100%;max-height:22cm}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 a{color:inherit;text-decoration:none}

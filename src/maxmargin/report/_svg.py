@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,6 +75,14 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def middle_cut(text: str, letters: int) -> str:
+    """The beginning and the end of a text: names of a kind often differ at their ends."""
+    if len(text) <= letters:
+        return text
+    tail = max(0, (letters - 1) // 2)
+    return text[: max(1, letters - 1 - tail)] + "…" + text[len(text) - tail :]
+
+
 @dataclass
 class Chart:
     """A picture in the making. ``name`` is unique on the page; title and description are for screen readers too."""
@@ -131,23 +139,27 @@ class Chart:
         self.marks.append(f'<text class="{kind}" {place}{turned}>{escaped(text, 400)}</text>')
 
     def label(self, x: float, y: float, text: str, room: float, anchor: str = "start", kind: str = "label") -> None:
-        """A name from the data, cut where there is no room; whole in its tooltip."""
+        """A name from the data, cut in the middle where there is no room, and whole in its tooltip."""
         text = plain(text, 400)
         letters = max(2, int(room / max(width(text, LETTER) / max(len(text), 1), 1.0)))
         if len(text) <= letters:
             return self.text(x, y, text, kind, anchor)
         place = f'x="{coordinate(x)}" y="{coordinate(y)}" text-anchor="{anchor}"'
-        whole, cut = escaped(text, 400), escaped(text, letters)
+        whole, cut = escaped(text, 400), escaped(middle_cut(text, letters))
         self.marks.append(f'<text class="{kind}" {place}>{cut}<title>{whole}</title></text>')
 
-    def axes(self, x: Scale, y: Scale, x_title: str, y_title: str, names: Sequence[str] = ("", "")) -> None:
-        """Grid lines, ticks and titles; ``names`` say 'none' for an axis whose ticks the caller writes."""
+    def axes(
+        self, x: Scale, y: Scale, x_title: str, y_title: str, ticks: tuple[bool, bool] = (True, True), grid: bool = True
+    ) -> None:
+        """Grid lines, ticks and titles; ``ticks`` says whether of x and y."""
         bottom, right = self.height - self.bottom, self.width - self.right
-        for value in x.ticks(max(2, int((right - self.left) / 70))) if names[0] != "none" else ():
-            self.line("grid", x(value), self.top, x(value), bottom)
+        for value in x.ticks(max(2, int((right - self.left) / 70))) if ticks[0] else ():
+            if grid:
+                self.line("grid", x(value), self.top, x(value), bottom)
             self.text(x(value), bottom + 16, tick(value), "tick", "middle")
-        for value in y.ticks(max(2, int((bottom - self.top) / 48))) if names[1] != "none" else ():
-            self.line("grid", self.left, y(value), right, y(value))
+        for value in y.ticks(max(2, int((bottom - self.top) / 48))) if ticks[1] else ():
+            if grid:
+                self.line("grid", self.left, y(value), right, y(value))
             self.text(self.left - 6, y(value) + 4, tick(value), "tick", "end")
         self.line("axis", self.left, bottom, right, bottom)
         self.line("axis", self.left, self.top, self.left, bottom)
@@ -156,14 +168,19 @@ class Chart:
 
     def render(self, caption: str = "", below: str = "") -> str:
         """The figure; ``caption`` is HTML that stands above it, and ``below`` what stands under it."""
-        size = f'viewBox="0 0 {coordinate(self.width)} {coordinate(self.height)}"'
+        grown = 1.0 if self.wide else GROWTH
+        focus = ' tabindex="0"' if self.wide else ""  # what scrolls can be scrolled with keys
+        size = (
+            f'viewBox="0 0 {coordinate(self.width)} {coordinate(self.height)}" '
+            f'width="{self.width * grown:.0f}" height="{self.height * grown:.0f}"'
+        )
         kind = "chart wide" if self.wide else "chart"
         named = f'aria-labelledby="{self.name}-title {self.name}-desc"'
         note = f"<p>{caption}</p>" if caption else ""
+        title = escaped(self.title, 400)
         return (
-            f'<figure class="{kind}"><figcaption><strong>{escaped(self.title, 400)}</strong>{note}</figcaption>'
-            f'<div class="scroll"><svg {size} width="{self.width * GROWTH:.0f}" height="{self.height * GROWTH:.0f}" '
-            f'role="img" {named}><title id="{self.name}-title">{escaped(self.title, 400)}</title>'
+            f'<figure class="{kind}"><figcaption><strong>{title}</strong>{note}</figcaption>'
+            f'<div class="scroll"{focus}><svg {size} role="img" {named}><title id="{self.name}-title">{title}</title>'
             f'<desc id="{self.name}-desc">{escaped(self.description, 1000)}</desc>{"".join(self.marks)}</svg></div>'
             f"{below}</figure>"
         )

@@ -130,7 +130,12 @@ def width(text: str, size: float) -> float:
     return size * (0.56 * (len(text) - wide) + 1.05 * wide)
 
 
+def drawable(values: Any) -> np.ndarray:
+    """Which values a chart can show: finite ones, far enough from the largest float to be subtracted."""
+    return np.abs(np.asarray(values, dtype=np.float64)) < 1e300  # nan compares as False
+
+
 def finite(values: Any) -> np.ndarray:
-    """The values of any array that can be drawn: finite, and far enough from the largest float to be subtracted."""
+    """The values of any array that a chart can show."""
     flat = np.asarray(values, dtype=np.float64).ravel()
-    return flat[np.abs(flat) < 1e300]  # nan compares as False
+    return flat[drawable(flat)]
