@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from maxmargin.problems import (
     SVRProblem,
 )
 
+#: LIBSVM prints eight digits of a support vector.
+PRINTED = 1e-6
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD")
 
 
@@ -51,6 +54,7 @@ def delivered_tasks(
     model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None
 ) -> tuple[Kernel, RowData, list[Delivered]]:
     """(kernel, X as checked, tasks) of a fitted model and its training data."""
+    model = _with_known_rows(model, X, y)
     given = _training(model, X, y, sample_weight, C)
     if given.machine in ("SVC", "NuSVC"):
         return given.kernel, given.X, _classifier_tasks(model, given, y)
@@ -186,6 +190,45 @@ def _support(model: Any, kept: IntArray) -> IntArray:
     """Rows of the support vectors; scikit-learn's count only the rows of positive weight."""
     ours = type(model).__module__.startswith("maxmargin.")
     return np.asarray(model.support_) if ours else kept[np.asarray(model.support_)]
+
+
+def _with_known_rows(model: Any, X: RowData, y: Any) -> Any:
+    """The model; one from a file that does not keep the rows of its support vectors with these looked up in X."""
+    if not len(getattr(model, "support_", ())) or int(np.min(model.support_)) >= 0:
+        return model
+    rows = check_array(X, accept_sparse="csr", dtype=np.float64)
+    vectors = model.support_vectors_
+    if rows.shape[1] != vectors.shape[1]:
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but the model has {vectors.shape[1]}; give the training data"
+        )
+    classes = getattr(model, "classes_", None)
+    own, of_row = np.zeros(vectors.shape[0], dtype=int), np.zeros(rows.shape[0], dtype=int)
+    if classes is not None and y is not None:
+        own = np.repeat(np.arange(len(classes)), model.n_support_)
+        of_row = np.searchsorted(classes, column_or_1d(y))
+    found = copy.copy(model)
+    found.support_ = np.full(len(own), -1)
+    for label in np.unique(own):
+        at, candidates = np.flatnonzero(own == label), np.flatnonzero(of_row == label)
+        found.support_[at] = candidates[_matches(rows[candidates], vectors[at])]
+    return found
+
+
+def _matches(rows: RowData, vectors: RowData) -> IntArray:
+    """For every vector a row of its own that equals it but for the digits that were not printed."""
+    squares = np.asarray(_dense(rows.multiply(rows).sum(axis=1) if sp.issparse(rows) else (rows * rows).sum(axis=1)))
+    squares, free, found = squares.ravel(), np.ones(rows.shape[0], dtype=bool), []
+    for i in range(vectors.shape[0]):
+        vector = _dense(vectors[[i]])[0]
+        distance = squares - 2 * np.asarray(rows @ vector) + vector @ vector
+        near = np.flatnonzero(free & (distance <= PRINTED**2 * (squares + 1e-300)))
+        same = [row for row in near if np.allclose(_dense(rows[[row]])[0], vector, rtol=PRINTED, atol=0.0)]
+        if not same:
+            raise ValueError("the support vectors are not among the rows of X; give the training data")
+        free[same[0]] = False
+        found.append(same[0])
+    return np.array(found, dtype=np.intp)
 
 
 def _require_training_rows(model: Any, X: RowData, n: int, kept: IntArray) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import inspect
+import lzma
 import os
 import subprocess
 import sys
@@ -28,7 +29,7 @@ NO_ARROW = "Parquet is read through pyarrow"
 def written(path: Path, text: str | bytes) -> Path:
     """The path, after writing; compressed where the name says so."""
     data = text.encode() if isinstance(text, str) else text
-    pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(path.suffix, bytes)
+    pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
     path.write_bytes(pack(data))
     return path
 
@@ -62,7 +63,7 @@ def sparse_rows() -> tuple[sp.csr_matrix, np.ndarray]:
 # -- which format ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", [".svm", ".svmlight", ".libsvm", ".txt", ".SVM", ".svm.gz", ".txt.bz2"])
+@pytest.mark.parametrize("ending", [".svm", ".svmlight", ".libsvm", ".txt", ".SVM", ".svm.gz", ".txt.bz2", ".svm.xz"])
 def test_svmlight_files_are_known_by_name(tmp_path: Path, ending: str) -> None:
     (chunk,) = read_chunks(written(tmp_path / f"some.data{ending}", "1 2:3\n"))
     assert isinstance(chunk, Chunk)
@@ -70,7 +71,7 @@ def test_svmlight_files_are_known_by_name(tmp_path: Path, ending: str) -> None:
     assert chunk.X.toarray().tolist() == [[0, 3]]
 
 
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".CSV", ".csv.gz", ".tsv.bz2"])
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".CSV", ".csv.gz", ".tsv.bz2", ".csv.xz"])
 def test_csv_files_are_known_by_name(tmp_path: Path, ending: str) -> None:
     text = "1,2,3\n" if "csv" in ending.lower() else "1\t2\t3\n"
     (chunk,) = read_chunks(written(tmp_path / f"some{ending}", text))
@@ -139,7 +140,7 @@ def test_a_wrong_option_is_refused_at_the_call(tmp_path: Path, options: dict[str
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["rows.svm.gz", "rows.csv.gz", "rows.svm.bz2"])
+@pytest.mark.parametrize("name", ["rows.svm.gz", "rows.csv.gz", "rows.svm.bz2", "rows.csv.xz"])
 def test_damaged_compressed_data_are_reported_with_the_line(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / name, "\n".join(["1,1.5"] * 9 if "csv" in name else ["1 1:1.5"] * 9))
     path.write_bytes(path.read_bytes()[:-9])
@@ -267,7 +268,7 @@ def test_the_columns_of_a_pipe_are_not_counted(tmp_path: Path) -> None:
 # -- CSV ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".csv.bz2"])
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".csv.bz2", ".csv.xz"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("header", [True, False])
 @pytest.mark.parametrize("target", [-1, 0, 2, -3])

@@ -276,4 +276,9 @@ class ManyClasses:
         if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
             raise ValueError(f"coverage must be a number between 0 and 1, both excluded; got {coverage!r}")
         self._require_calibrated()
+        if not hasattr(self, "conformal_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} was read from another program's file, which keeps no held-out scores for "
+                "prediction sets; fit it again"
+            )
         return self.conformal_.mask([self._decided(s) for s in self._fold_scores(X)], float(coverage))

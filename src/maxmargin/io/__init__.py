@@ -1,6 +1,9 @@
-"""Data and models in files: tables, streams of chunks from files larger than memory, models saved as data or ONNX."""
+"""Data and models in files: tables, streams of chunks, svmlight text, models as data, as LIBSVM's files and as ONNX."""
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from maxmargin.io._export import export_onnx
 from maxmargin.io._model_file import load, load_record, save
@@ -9,14 +12,44 @@ from maxmargin.io._read import read_chunks
 from maxmargin.io._read_table import read_table, read_table_chunks
 from maxmargin.io._table import Table
 
+if TYPE_CHECKING:
+    from maxmargin.io._liblinear import load_liblinear, save_liblinear
+    from maxmargin.io._libsvm import load_libsvm
+    from maxmargin.io._libsvm_write import save_libsvm
+    from maxmargin.io._svmlight_write import save_svmlight
+
+#: Names that bring scikit-learn or the estimators with them, which a reader of data need not wait for.
+_LATER = {
+    "load_liblinear": "_liblinear",
+    "load_libsvm": "_libsvm",
+    "save_liblinear": "_liblinear",
+    "save_libsvm": "_libsvm_write",
+    "save_svmlight": "_svmlight_write",
+}
+
 __all__ = [
     "Chunk",
     "Table",
     "export_onnx",
     "load",
+    "load_liblinear",
+    "load_libsvm",
     "load_record",
     "read_chunks",
     "read_table",
     "read_table_chunks",
     "save",
+    "save_liblinear",
+    "save_libsvm",
+    "save_svmlight",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(f"maxmargin.io.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'maxmargin.io' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

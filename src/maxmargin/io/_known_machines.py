@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 
 from maxmargin import estimators, maps, selection
+from maxmargin.calibration import Sigmoid
 from maxmargin.estimators._kernel_folds import FoldTables
 from maxmargin.estimators._kernel_model import KernelModel, Support
 from maxmargin.estimators._many_classes import ManyClasses
@@ -219,9 +220,9 @@ def _tasks(model: Any, found: int) -> int:
     _require(found == tasks, f"there are {found} intercepts for {tasks} tasks")
     calibrators = getattr(model, "calibrators_", None)
     if calibrators is not None:
-        _require(
-            isinstance(calibrators, list) and len(calibrators) == tasks, "there is not a calibrator for every task"
-        )
+        _require(isinstance(calibrators, list) and len(calibrators) > 0, "there are no calibrators")
+        by_class = scheme == "ovo" and k > 2 and not isinstance(calibrators[0], Sigmoid)
+        _require(len(calibrators) == (k if by_class else tasks), "there is not a calibrator for every task")
     return tasks
 
 

@@ -78,7 +78,7 @@ def _preprocessing() -> list[Entry]:
 def _pipelines() -> list[Entry]:
     columns = (
         "_columns", "_transformer_to_input_indices", "_remainder", "sparse_output_", "transformers_", "output_indices_",
-        "_name_to_fitted_passthrough", "_n_features",
+        "_transformers_feature_names_out",
     )  # fmt: skip
     target = ("_training_dim", "transformer_", "regressor_")
     return [

@@ -55,7 +55,7 @@ def save(model: Any, path: str | os.PathLike[str], record: dict[str, Any] | None
 
     from maxmargin.io._encode import Encoder
 
-    if not hasattr(model, "get_params"):
+    if not hasattr(model, "get_params") or isinstance(model, type):
         raise ModelFileError(f"model is a {type(model).__name__}; save takes an estimator or a pipeline", path)
     if record is not None and type(record) is not dict:
         raise ModelFileError(f"record is a {type(record).__name__}; it must be a dict", path)

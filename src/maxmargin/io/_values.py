@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 #: Values inside values.
-MAX_DEPTH = 200
+MAX_DEPTH = 100
 
 #: Sparse matrices, by the name that the file gives them.
 SPARSE = {kind.__name__: kind for kind in (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array)}
