@@ -13,9 +13,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str], sample: Any = None) ->
 
     The graph is made of elementary operators in float64 (operator set 19, no custom ones). Before the file is written,
     it is run in onnxruntime on the rows of ``sample`` and compared with the model: labels must be the same, and scores
-    agree to 1e-9 of the largest. A label may differ only where the two best classes cannot be told apart in float64, of
-    which a warning tells. Otherwise :class:`~maxmargin.exceptions.ExportError` names the worst row and both
-    predictions, and no file is written.
+    agree to 1e-9 of the largest (at most 1e-6, where large terms cancel in them and float64 has no more digits). A
+    label may differ only where the two best classes cannot be told apart in float64, of which a warning tells.
+    Otherwise :class:`~maxmargin.exceptions.ExportError` names the worst row and both predictions, and no file is
+    written.
 
     Parameters
     ----------
@@ -38,12 +39,14 @@ def export_onnx(model: Any, path: str | os.PathLike[str], sample: Any = None) ->
 
     Notes
     -----
-    Inputs: ``X``, float64 of shape (rows, n_features); if a pipeline takes columns of text, one input of shape (rows, 1)
-    for every column that it uses, float64 or string, under the column's name (``x0``, ``x1``, ... without one), with
-    the empty string for missing text. Outputs: ``label`` and ``scores`` (``prediction`` for regressors), of the shapes
-    that ``predict`` and ``decision_function`` have; ``probabilities`` if the model is calibrated; ``projection`` for
-    :class:`~maxmargin.KernelDiscriminantAnalysis`. Rows that the model refuses (NaN, infinity, unknown categories
-    with ``handle_unknown='error'``) have scores of NaN.
+    Inputs: ``X``, float64 of shape (rows, n_features). If a pipeline takes columns of text, or was fitted to a table
+    of which it uses some columns only: one input of shape (rows, 1) for every column that it uses, float64 or string,
+    under the column's name (``x0``, ``x1``, ... without one). Missing text is the empty string.
+
+    Outputs: ``label`` and ``scores``, or ``prediction`` for regressors, of the shapes that ``predict`` and
+    ``decision_function`` have; ``probabilities`` if the model is calibrated; ``projection`` for
+    :class:`~maxmargin.KernelDiscriminantAnalysis`. Rows that the model refuses (NaN, infinity, unknown categories with
+    ``handle_unknown='error'``) have scores of NaN.
 
     Examples
     --------

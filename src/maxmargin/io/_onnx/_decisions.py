@@ -10,7 +10,7 @@ from maxmargin._types import Array, FloatArray
 from maxmargin.calibration import Isotonic, Sigmoid, VennAbers
 from maxmargin.calibration._sigmoid import LEAST as LEAST_SIGMOID
 from maxmargin.exceptions import ExportError
-from maxmargin.io._onnx._graph import Graph
+from maxmargin.io._onnx._graph import INT64, Graph
 from maxmargin.multiclass import CodeWords, OneVsOne, Scheme
 from maxmargin.multiclass._scheme import LEAST
 
@@ -41,9 +41,8 @@ def chosen(graph: Graph, classes: Array, scores: str) -> str:
 
 def positive_or_not(graph: Graph, classes: Array, scores: str) -> str:
     """Of two classes the second where (rows, 1) scores are positive."""
-    positive = graph.op("Greater", graph.vector(scores), 0.0)
-    values = class_values(classes)
-    return graph.op("Where", positive, values[1:], values[:1])
+    positive = graph.op("Cast", graph.op("Greater", graph.vector(scores), 0.0), to=INT64)
+    return graph.op("Gather", class_values(classes), positive, axis=0)
 
 
 def decided(graph: Graph, scheme: Scheme, scores: str) -> str:
@@ -74,7 +73,7 @@ def _squeezed(graph: Graph, sums: str) -> str:
     return graph.op("Div", sums, graph.affine(graph.op("Abs", sums), 3.0, 3.0))
 
 
-# -- calibration --------------------------------------------------------------------------------------------------------
+# -- calibration -----------------------------------------------------------------------------------------------
 
 
 def calibrated(graph: Graph, calibrators: list[Any], scores: str) -> str:
@@ -98,7 +97,7 @@ def _stepwise(graph: Graph, calibrator: Any, column: str) -> str:
 
 def _count(graph: Graph, operator: str, column: str, marks: FloatArray) -> str:
     """(rows, 1) numbers of marks for which ``column operator mark``."""
-    found = graph.op("Cast", graph.op(operator, column, marks[None]), to=7)  # int64
+    found = graph.op("Cast", graph.op(operator, column, marks[None]), to=INT64)
     return graph.reduce("Sum", found)
 
 

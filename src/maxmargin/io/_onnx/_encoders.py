@@ -5,6 +5,7 @@ Text that is missing (None or NaN in Python) is the empty string in a graph.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ def _as_tensor_values(categories: Any, where: str) -> Array:
     """Categories as the graph sees them: text, or numbers."""
     values = np.asarray(categories, dtype=object).tolist()
     if not is_text(categories):
+        odd = next((v for v in values if not is_missing(v) and not isinstance(v, (Real, np.bool_))), None)
+        if odd is not None:
+            raise ExportError(f"{where} has categories of type {type(odd).__name__}; make them text or numbers")
         return np.array([np.nan if is_missing(value) else float(value) for value in values])
     wrong = [value for value in values if not isinstance(value, str) and not is_missing(value)]
     if wrong:
@@ -55,7 +59,7 @@ def _matches(graph: Graph, part: Part, categories: Array, where: str) -> str:
     return graph.number(graph.op("Or", equal, missing))
 
 
-# -- missing values -----------------------------------------------------------------------------------------------------
+# -- missing values --------------------------------------------------------------------------------------------
 
 
 def impute(graph: Graph, step: Any, table: Table, where: str) -> Table:
@@ -70,8 +74,8 @@ def impute(graph: Graph, step: Any, table: Table, where: str) -> Table:
         flags = [graph.take(graph.number(missing), indicators)] if indicators else []
         return Table.of(graph.join(filled + flags), len(kept) + len(indicators))
     parts = [_imputed(graph, step, table.column(graph, j), j, where) for j in kept]
-    flags = [_flag(graph, step, table.column(graph, j), where) for j in indicators]
-    return joined(graph, [Table([part]) for part in parts + flags], where)
+    shown = [_flag(graph, step, table.column(graph, j), where) for j in indicators]
+    return joined(graph, [Table([part]) for part in parts + shown], where)
 
 
 def _missing(graph: Graph, X: str, marker: Any, where: str) -> str:
@@ -103,7 +107,7 @@ def _marker(step: Any) -> list[list[str]]:
     return [[NO_TEXT if is_missing(step.missing_values) else str(step.missing_values)]]
 
 
-# -- categories ---------------------------------------------------------------------------------------------------------
+# -- categories ------------------------------------------------------------------------------------------------
 
 
 def one_hot(graph: Graph, step: Any, table: Table, where: str) -> Table:
@@ -116,7 +120,7 @@ def one_hot(graph: Graph, step: Any, table: Table, where: str) -> Table:
         indicator = np.zeros((len(values), n_out))
         indicator[np.arange(len(values)), codes] = 1.0
         unknown = np.zeros(n_out)
-        if step.handle_unknown in ("infrequent_if_exist", "warn") and n_out < len(values):
+        if step.handle_unknown in ("infrequent_if_exist", "warn") and _grouping(step, j) is not None:
             unknown[-1] = 1.0  # infrequent categories come last
         if step.handle_unknown == "error":
             unknown[:] = np.nan
@@ -145,11 +149,16 @@ def ordinal(graph: Graph, step: Any, table: Table, where: str) -> Table:
     return Table.of(graph.join(parts), len(parts))
 
 
-def _output_codes(step: Any, j: int, count: int) -> Array:
-    """The output of every category; those that are infrequent have the last one in common."""
+def _grouping(step: Any, j: int) -> Any:
+    """The output of every category of column j, if some are infrequent: those have the last one in common."""
     mappings = getattr(step, "_default_to_infrequent_mappings", None)
-    mapping = None if mappings is None else mappings[j]
-    return np.arange(count) if mapping is None else np.asarray(mapping)
+    return None if mappings is None else mappings[j]
+
+
+def _output_codes(step: Any, j: int, count: int) -> Array:
+    """The output of every category of column j."""
+    grouping = _grouping(step, j)
+    return np.arange(count) if grouping is None else np.asarray(grouping)
 
 
 def _dropped(step: Any, j: int) -> int | None:

@@ -10,11 +10,14 @@ from onnx import TensorProto, helper, numpy_helper
 
 from maxmargin._types import Array
 from maxmargin._version import __version__
+from maxmargin.exceptions import ExportError
 
 #: Operator set: the first one in which ``Equal`` compares strings; onnxruntime 1.15 and later run it.
 OPSET = 19
 #: Version of the file format that belongs to it.
 IR_VERSION = 9
+#: Bytes of constants that fit into a file, with room for the nodes.
+MOST_BYTES = 2**31 - 2**24
 
 DOUBLE, INT64, STRING, BOOL = TensorProto.DOUBLE, TensorProto.INT64, TensorProto.STRING, TensorProto.BOOL
 
@@ -31,7 +34,7 @@ class Graph:
 
     def _new(self, stem: str) -> str:
         self._count += 1
-        return f"{stem}_{self._count}"
+        return f"maxmargin/{stem}_{self._count}"  # no column of a table is likely to have such a name
 
     # -- tensors ----------------------------------------------------------------------------------------------
 
@@ -100,6 +103,12 @@ class Graph:
 
     def model(self, properties: dict[str, str], hidden: tuple[str, ...] = ()) -> Any:
         """The finished model, without the outputs ``hidden``."""
+        size = sum(constant.ByteSize() for constant in self._constants)
+        if size > MOST_BYTES:
+            raise ExportError(
+                f"the model's constants take {size / 2**30:.1f} GB, more than the 2 GB that an ONNX file may have; use "
+                "fewer support vectors (a smaller C, or fewer rows) or a linear machine on NystroemMap"
+            )
         shown = [value for value in self._outputs if value.name not in hidden]
         nodes = [node for node in self._nodes if node.output[0] not in hidden]
         graph = helper.make_graph(nodes, "maxmargin", self._inputs, shown, self._constants)

@@ -1,4 +1,7 @@
-"""Inputs of a graph: one matrix ``X`` of numbers, or, where some columns are text, one input per column that is used."""
+"""Inputs of a graph: one matrix ``X`` of numbers, or one input per column.
+
+Columns have inputs of their own where some are text, or where a table has columns with names that nobody looks at.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,9 @@ from maxmargin.io._onnx._encoders import NO_TEXT, is_missing, is_text
 from maxmargin.io._onnx._graph import DOUBLE, STRING, Graph
 from maxmargin.io._onnx._pipeline import column_parts, is_passed
 from maxmargin.io._onnx._table import Part, Table
+
+#: Names of outputs.
+RESERVED = ("label", "scores", "probabilities", "prediction", "projection")
 
 
 def text_columns(step: Any) -> set[int]:
@@ -48,29 +54,49 @@ def _used_columns(step: Any, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a graph takes; ``text`` are numbers of columns, ``names`` those of all columns."""
+    """What a graph takes."""
 
-    names: list[str]
-    text: set[int]
-    used: list[int]
+    names: list[str]  # of all columns
+    text: set[int]  # numbers of the columns that hold text
+    used: list[int]  # and of those that count
     framed: bool  # whether the model was fitted to a table with names
+
+    @property
+    def by_column(self) -> bool:
+        """Whether every column is an input."""
+        return bool(self.text) or (self.framed and len(self.used) < len(self.names))
+
+    def _input_name(self, j: int) -> str:
+        """The column's name, unless an output has it."""
+        name = self.names[j]
+        return f"{name}_input" if name in RESERVED else name
 
     @classmethod
     def of(cls, model: Any) -> Inputs:
         """The inputs that a fitted model needs."""
-        count = int(model.n_features_in_)
-        known = getattr(model, "feature_names_in_", None)
+        steps = [step for _, step in model.steps if not is_passed(step)] if isinstance(model, Pipeline) else [model]
+        count, known = getattr(steps[0], "n_features_in_", None), getattr(steps[0], "feature_names_in_", None)
+        if count is None:
+            raise ExportError(
+                f"{type(steps[0]).__name__} was not fitted to rows of numbers, so that its kernel must be a Python "
+                "function, which an ONNX graph cannot hold; use kernel='precomputed'"
+            )
         names = [f"x{j}" for j in range(count)] if known is None else [str(name) for name in known]
         return cls(names, text_columns(model), _used_columns(model, count), known is not None)
 
     def table(self, graph: Graph) -> Table:
         """The graph's inputs as a table."""
-        if not self.text:
+        if not self.by_column:
             return Table.of(graph.input("X", DOUBLE, len(self.names)), len(self.names))
+        chosen = [self._input_name(j) for j in self.used]
+        if len(set(chosen)) < len(chosen):
+            raise ExportError(
+                f"the inputs of the graph would be named {chosen}, some of them twice; rename the columns"
+            )
         parts = [Part("", 1, j in self.text) for j in range(len(self.names))]  # those not used have no tensor
         for j in self.used:
             kind = STRING if j in self.text else DOUBLE
-            parts[j] = Part(graph.input(self.names[j], kind, 1), 1, j in self.text)
+            parts[j] = Part(graph.input(self._input_name(j), kind, 1), 1, j in self.text)
         return Table(parts)
 
     # -- rows to check with -----------------------------------------------------------------------------------
@@ -83,6 +109,7 @@ class Inputs:
             except ImportError:
                 return np.asarray(sample)
             frame = sample if isinstance(sample, pd.DataFrame) else pd.DataFrame(np.asarray(sample), columns=self.names)
+            frame = frame[self.names] if set(self.names) <= set(frame.columns) else frame
             numbers = [name for j, name in enumerate(self.names) if j in self.used and j not in self.text]
             return frame.astype(dict.fromkeys([name for name in numbers if name in frame.columns], np.float64))
         if self.text:
@@ -91,10 +118,10 @@ class Inputs:
 
     def feeds(self, rows: Any) -> dict[str, Array]:
         """The same rows as onnxruntime wants them."""
-        if not self.text:
+        if not self.by_column:
             return {"X": np.ascontiguousarray(np.asarray(rows, dtype=np.float64))}
         columns = [np.asarray(rows[name], dtype=object) for name in self.names] if hasattr(rows, "columns") else rows.T
-        return {self.names[j]: self._column(columns[j], j) for j in self.used}
+        return {self._input_name(j): self._column(columns[j], j) for j in self.used}
 
     def _column(self, values: Array, j: int) -> Array:
         if j not in self.text:

@@ -112,7 +112,7 @@ class Cross(Base):
         return self._square
 
     def _by_features(self, value: Callable[[str, FloatArray], str]) -> str:
-        """value(x, z) of x (rows, 1, d) and z (1, some of Z, d), which it reduces to (rows, some of Z), for all of Z."""
+        """value(x, z), (rows, some of Z), of x (rows, 1, d) and z (1, some of Z, d): for all of Z."""
         g, height = self.graph, max(1, BLOCK_VALUES // self.Z.shape[1])
         x = g.op("Unsqueeze", self.X, np.array([1]))
         blocks = [self.Z[None, first : first + height] for first in range(0, len(self.Z), height)]
@@ -195,7 +195,7 @@ class Diagonal(Base):
         return self.graph.constant(np.full((1, 1), value))
 
 
-# -- one line per kernel ------------------------------------------------------------------------------------------------
+# -- one line per kernel ---------------------------------------------------------------------------------------
 
 
 def _exp(base: Base, tensor: str, rate: float) -> str:

@@ -88,7 +88,7 @@ def _tensor(graph: Graph, sums: LinearSums | KernelSums, X: str) -> str:
     return graph.op("Add", sums.tensor(graph, X), graph.reduce("Sum", graph.op("Mul", X, 0.0)))
 
 
-# -- classifiers --------------------------------------------------------------------------------------------------------
+# -- classifiers -----------------------------------------------------------------------------------------------
 
 
 def _classifier(graph: Graph, machine: Any, X: str) -> Exported:
@@ -174,7 +174,7 @@ def _discriminant(graph: Graph, machine: Any, X: str) -> Exported:
     return Exported(Z, len(sums.intercept), outputs, projected, decide, sums.rounding)
 
 
-# -- the others ---------------------------------------------------------------------------------------------------------
+# -- the others ------------------------------------------------------------------------------------------------
 
 
 def _regressor(graph: Graph, machine: Any, X: str) -> Exported:

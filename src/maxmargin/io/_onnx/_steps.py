@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from maxmargin.io._onnx._graph import Graph
 from maxmargin.io._onnx._machines import sums_of
 from maxmargin.io._onnx._sums import KernelSums, LinearSums, dense
 from maxmargin.io._onnx._table import Table
-from maxmargin.maps._monomials import Collapsed, multinomial_roots, starts
+from maxmargin.maps._monomials import Collapsed, multinomial_roots, multisets, starts
 from maxmargin.maps._nystroem import _triangular
 
 #: Most features of a polynomial map that a graph is built for.
@@ -84,7 +85,7 @@ def choose(graph: Graph, step: Any, X: str) -> str:
     return graph.take(X, chosen)
 
 
-# -- maxmargin's own ----------------------------------------------------------------------------------------------------
+# -- maxmargin's own -------------------------------------------------------------------------------------------
 
 
 def waves(graph: Graph, step: Any, X: str) -> str:
@@ -133,7 +134,7 @@ def _collapsed(graph: Graph, expansion: Collapsed, X: str) -> str:
         values, p = graph.join([graph.op("Mul", _ones(graph, X), float(np.sqrt(expansion.coef0))), X]), p + 1
     products = _ones(graph, X)
     for size in range(1, expansion.degree + 1):
-        before, count = starts(p, size - 1), starts(p, size - 1)[-1]
+        before, count = starts(p, size - 1), multisets(p, size - 1)
         first = np.concatenate([np.full(count - before[i], i) for i in range(p)])
         rest = np.concatenate([np.arange(before[i], count) for i in range(p)])
         products = graph.op("Mul", graph.take(values, first), graph.take(products, rest))
@@ -142,8 +143,6 @@ def _collapsed(graph: Graph, expansion: Collapsed, X: str) -> str:
 
 def _ordered(graph: Graph, expansion: Any, X: str) -> str:
     """The same products in every order: each a choice of columns for each of its factors."""
-    from math import comb
-
     power, parts = _ones(graph, X), []
     for size in range(expansion.degree + 1):
         if size:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.exceptions import ExportError
-from maxmargin.io._onnx._check import SUMS, check
+from maxmargin.io._onnx._check import SUMS, check, quietly
 from maxmargin.io._onnx._graph import DOUBLE, OPSET, Graph
 from maxmargin.io._onnx._inputs import Inputs
 from maxmargin.io._onnx._machines import MACHINES, Exported, export_machine
@@ -32,11 +31,7 @@ def write_onnx(model: Any, path: Path, sample: Any) -> None:
     _publish(graph, exported)
     properties = _properties(machine)
     rows = _rows(model, head, machine, inputs, sample)
-    checked = graph.model(properties)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Found unknown categories", category=UserWarning)
-        warnings.filterwarnings("ignore", message="X (has|does not have) .*feature names", category=UserWarning)
-        check(checked.SerializeToString(), model, head, exported, inputs, rows)
+    check(graph.model(properties).SerializeToString(), model, head, exported, inputs, rows)
     _replace(path, graph.model(properties, hidden=(SUMS,)).SerializeToString())
 
 
@@ -88,8 +83,9 @@ def _rows(model: Any, head: Any, machine: Any, inputs: Inputs, sample: Any) -> A
         return rows
     rows = inputs.rows(rows_for([] if head is None else [step for _, step in head.steps], machine))
     try:
-        model.predict(rows[:1])
-    except Exception as error:
+        with quietly():
+            model.predict(rows[:1])
+    except ValueError as error:
         raise ExportError(
             f"the model cannot predict the rows that were made to check the export ({error}); pass sample=, some rows "
             "of your data"
