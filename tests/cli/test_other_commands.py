@@ -247,3 +247,62 @@ def test_json_of_an_error_is_a_document_too(run) -> None:
     found = run("train", "nothing.csv", "--json")
     assert found.code == 2
     assert json.loads(found.out) == {"error": json.loads(found.out)["error"], "exit_code": 2}
+
+
+# -- other programs' files ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """A sparse file whose last feature no support vector has."""
+    draw = np.random.default_rng(0)
+    lines = [f"{1 if k % 2 else -1} {1 + k % 2}:{draw.random():.3f} 3:{draw.random():.3f}" for k in range(80)]
+    (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n-1 1:0.9 7:0.001\n")
+    return tmp_path / "rows.svm"
+
+
+@pytest.mark.parametrize(("kernel", "other"), [("rbf", "LIBSVM"), ("linear", "LIBLINEAR")])
+def test_to_other_programs_and_back(run, rows: Path, kernel: str, other: str) -> None:
+    options = ("--kernel", kernel, "--C", "1", *(("--gamma", "0.5") if kernel == "rbf" else ()))
+    assert run("train", "rows.svm", *options, "--no-scale", "--calibration", "none").code == 0
+    found = run("convert", "rows.mm", "rows.model")
+    assert found.code == 0, found.text
+    assert other in found.text
+    assert run("convert", "rows.model", "back.mm", "--features", 7).code == 0
+    ours, theirs, back = (run("predict", name, "rows.svm").out for name in ("rows.mm", "rows.model", "back.mm"))
+    answers = [[line.split(",")[0] for line in text.splitlines()] for text in (ours, theirs, back)]
+    assert answers[0] == answers[1] == answers[2]
+    assert run("inspect", "rows.model").code == 0
+
+
+def test_certify_a_model_of_libsvm(run, rows: Path, tmp_path: Path) -> None:
+    from maxmargin import SVC
+
+    table = io.read_table(rows)
+    machine = SVC(C=2.0, gamma=0.5).fit(table.features, table["label"].astype(int))
+    io.save_libsvm(machine, tmp_path / "rows.model")
+    told = run("certify", "rows.model", "rows.svm", "--C", "2", "--json").document
+    assert told["proof"]["holds"]
+    assert told["proof"]["relative_gap"] < 1e-6
+    found = run("certify", "rows.model", "rows.svm", "--C", "1", "--json")
+    assert not found.document["proof"]["holds"]  # alpha exceeds that C
+    assert found.code == 1
+
+
+def test_a_pipeline_becomes_onnx(run, model: Path, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="ONNX models run there")
+    pytest.importorskip("onnx", reason="ONNX models are written with it")
+    found = run("convert", model.name, "people.onnx")
+    assert found.code == 0, found.text
+    session = runtime.InferenceSession(str(tmp_path / "people.onnx"))
+    assert len(session.get_inputs()) == 3
+
+
+def test_tables_become_svmlight(run, flowers: Path, tmp_path: Path) -> None:
+    (tmp_path / "numbers.csv").write_text("a,b,y\n1,0,1\n0,2.5,-1\n")
+    assert run("convert", "numbers.csv", "numbers.svm").code == 0
+    back = io.read_table(tmp_path / "numbers.svm")
+    assert back["label"].tolist() == [1, -1]
+    assert back.features.toarray().tolist() == [[1, 0], [0, 2.5]]
+    found = run("convert", flowers.name, "flowers.svm")
+    assert (found.code, "is text" in found.text) == (2, True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -135,20 +136,18 @@ def train_command(
 
     - `maxmargin train a9a.svm.xz --kernel linear --time-limit 60`
     """
+    given = {**locals(), "keep": keep or [], "drop": drop or []}
+    guarded(lambda screen: start_training(screen, given), json)
 
-    def work(screen: Screen) -> int:
-        from maxmargin.cli._options import TrainOptions
-        from maxmargin.cli._train import train
 
-        options = TrainOptions(
-            target=target, task=task, out=out, report=report, kernel=kernel, C=C, gamma=gamma, epsilon=epsilon,
-            tune=tune, multiclass=multiclass, calibration=calibration, class_weight=class_weight, scale=scale,
-            test_size=test_size, folds=folds, scoring=scoring, time_limit=time_limit, seed=seed, device=device,
-            keep=keep or [], drop=drop or [], format=format, header=header,
-        )  # fmt: skip
-        return train(data, options, screen, code)
+def start_training(screen: Screen, given: dict[str, Any]) -> int:
+    """Check the options of ``train`` and run it."""
+    from maxmargin.cli._options import TrainOptions
+    from maxmargin.cli._train import train
 
-    guarded(work, json)
+    names = [field.name for field in fields(TrainOptions)]
+    options = TrainOptions(**{name: given[name] for name in names})
+    return train(given["data"], options, screen, given["code"])
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]
@@ -252,6 +251,7 @@ def convert_command(
     source: Annotated[str, typer.Argument(help="A model or a file of data.")],
     out: Annotated[Path, typer.Argument(help="Where to write; its ending is the format.")],
     target: Target = None,
+    features: Annotated[int, typer.Option(help="Of LIBSVM's training data, if more than its file mentions.")] = 0,
     format: Format = None,
     header: Header = None,
     json: Json = False,
@@ -268,7 +268,7 @@ def convert_command(
     def work(screen: Screen) -> int:
         from maxmargin.cli._convert import convert
 
-        return convert(source, out, target, screen, format=format, header=header)
+        return convert(source, out, target, features, screen, format=format, header=header)
 
     guarded(work, json)
 

@@ -16,7 +16,7 @@ def certify(
     path: Path, data: str, C: float | None, target: str | None, changed: bool, unsafe: bool, screen: Screen, **how: Any
 ) -> int:
     """Print the certificate of a model; the exit code is 1 where there is no proof."""
-    model = load_model(path, unsafe)
+    model = load_model(path, unsafe, data)
     found = training_data(model, data, target, changed, **how)
     proof = proof_of(certify_tasks(model.machine, found.X, found.y, C=C))
     checked = "the file is the one that the model was trained on" if found.checked else "the file's checksum is unknown"

@@ -18,13 +18,13 @@ MODELS, TEXT = (".mm", ".model", ".onnx"), (".csv", ".tsv")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 
 
-def convert(source: str, out: Path, target: str | None, screen: Screen, **how: Any) -> int:
+def convert(source: str, out: Path, target: str | None, features: int, screen: Screen, **how: Any) -> int:
     """Write a model or data in the format that the name of ``out`` stands for."""
     check_writable(out, "OUT")
     ending = out.suffix.lower()
     path = Path(source)
     if ending in MODELS:
-        said = convert_model(load_model(path), out, ending)
+        said = convert_model(load_model(path, features=features), out, ending)
     elif ending in (*TEXT, *SVMLIGHT):
         if path.is_file() and kind_of(path) in ("maxmargin", "LIBSVM", "LIBLINEAR") and path.suffix != ".npz":
             raise InputError(f"{source} is a model and {out} would be data; models become {', '.join(MODELS)}")

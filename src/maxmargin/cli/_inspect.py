@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from maxmargin import inspection
 from maxmargin.cli._data import BUILT_IN, checksum_of
 from maxmargin.cli._models import Model, load_model
@@ -19,7 +21,7 @@ UNINTERESTING = ("verbose", "n_jobs", "cache_size", "warm_start", "dual", "inter
 
 def inspect(path: Path, data: str | None, screen: Screen, **how: Any) -> int:
     """Print what a model is, and with its data what the training rows are to it."""
-    model = load_model(path)
+    model = load_model(path, data=data)
     machine = model.machine
     data = data or found_again(model)
     rows = None if data is None else training_data(model, data, None, **how)
@@ -95,7 +97,8 @@ def read_rows(model: Model, rows: TrainingData | None) -> tuple[Support | None, 
     """What the training rows are to the machine."""
     machine = model.machine
     single = getattr(machine, "multiclass_", None) in ("crammer-singer", "weston-watkins")
-    if rows is None or not hasattr(machine, "support_") or single:
+    unnamed = (np.asarray(getattr(machine, "support_", -1)) < 0).any()  # LIBSVM's files do not say which rows they were
+    if rows is None or unnamed or single:
         return None, {}
     support = support_of(machine, rows.X, rows.y, rows.rows, None, [])
     if not hasattr(machine, "classes_"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
 from maxmargin import io
@@ -56,13 +57,17 @@ def kind_of(path: Path) -> str:
     return "pickle" if start[:1] == b"\x80" else "unknown"
 
 
-def load_model(path: Path, unsafe_pickle: bool = False) -> Model:
-    """A model of any kind that can be read."""
+def load_model(path: Path, unsafe_pickle: bool = False, data: str | None = None, features: int = 0) -> Model:
+    """A model of any kind that can be read; LIBSVM's files do not say how many features there are."""
     kind = kind_of(path)
     if kind == "maxmargin":
         return Model(path, io.load(path), io.load_record(path) or {}, kind)
     if kind == "LIBSVM":
-        return Model(path, io.load_libsvm(path), {}, kind)
+        model = io.load_libsvm(path)
+        wider = features if data is None else features_of(data)
+        if wider > model.n_features_in_:
+            model = io.load_libsvm(path, n_features=wider)
+        return Model(path, model, {}, kind)
     if kind == "LIBLINEAR":
         return Model(path, io.load_liblinear(path), {}, kind)
     if kind == "pickle" and unsafe_pickle:
@@ -75,6 +80,14 @@ def load_model(path: Path, unsafe_pickle: bool = False) -> Model:
             "--unsafe-pickle"
         )
     raise InputError(f"{path} is no model: neither of maxmargin's (.mm) nor LIBSVM's or LIBLINEAR's (.model)")
+
+
+def features_of(data: str) -> int:
+    """Features of an svmlight file; 0 of any other."""
+    if not Path(data).is_file():
+        return 0
+    first = next(read_table_chunks(data, rows=1))
+    return 0 if first.features is None else int(first.features.shape[1])
 
 
 def tables_for(model: Model, data: str, rows: int, **how: Any) -> Iterator[Table]:
@@ -99,7 +112,7 @@ def rows_for(model: Model, table: Table) -> tuple[Any, list[str]]:
         if table.features is None or columns:
             learned = "named columns" if columns else "svmlight features"
             raise InputError(f"{table.path}: the model was trained on {learned}; give it a file of that kind")
-        return table.features, []
+        return widened(table.features, getattr(model.whole, "n_features_in_", None)), []
     if not columns:
         return unnamed_rows(model, table)
     wanted = [column["name"] for column in columns]
@@ -117,6 +130,13 @@ def rows_for(model: Model, table: Table) -> tuple[Any, list[str]]:
     for place, column in enumerate(chosen):
         X[:, place] = column
     return X, [name for name in table.names if name not in wanted and name != target]
+
+
+def widened(X: Any, n_features: int | None) -> Any:
+    """Sparse rows with as many columns as the model has; what a file does not mention is 0."""
+    if n_features is None or X.shape[1] >= n_features:
+        return X
+    return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
 
 
 def unnamed_rows(model: Model, table: Table) -> tuple[Any, list[str]]:

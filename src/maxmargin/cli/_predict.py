@@ -58,7 +58,7 @@ def predict(model_path: Path, data: str, out: Path | None, coverage: float | Non
         raise InputError(f"--coverage {coverage:g} is a share; take one between 0 and 1, such as 0.95")
     if out is not None and not to_stdout:
         check_writable(out, "--out")
-    model = load_model(model_path)
+    model = load_model(model_path, data=data)
     if coverage is not None and not hasattr(model.machine, "predict_set"):
         raise InputError(f"{model_path} has no prediction sets: train it with --calibration sigmoid")
     tally, extra = Tally(), set[str]()

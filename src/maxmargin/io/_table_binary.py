@@ -41,6 +41,7 @@ def arrow_tables(path: Path, format: str, rows: int) -> Iterator[Table]:
             names = checked_names(path, file.names)
             first = 0
             for table in tables(pa, file, rows):
+                table.validate(full=True)  # a damaged file may point outside itself
                 columns = [values(pa, path, name, column, first) for name, column in zip(names, table, strict=True)]
                 yield Table(path, names, tuple(columns), first=first)
                 first += table.num_rows
