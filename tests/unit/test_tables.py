@@ -153,6 +153,8 @@ def test_binary_tables_agree_with_text(tmp_path: Path) -> None:
         assert table["town"][:2].tolist() == ["Ulm", "Bonn"]
         assert not table.known("town")[2]
     assert [len(part) for part in read_table_chunks(tmp_path / "t.feather", rows=2)] == [2, 1]
+    feather.write_feather(pa.table({}), tmp_path / "none.feather")
+    assert "has no columns" in complaint(tmp_path / "none.feather")
     assert "pyarrow cannot read" in complaint(written(tmp_path, b"PAR1 nonsense", "bad.parquet"))
     assert "pyarrow cannot read" in complaint(written(tmp_path, b"nonsense of some length", "bad.arrow"))
 

@@ -140,6 +140,8 @@ def checked_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
             f"{path} has {len(names):,} columns, and a table may have {MOST_COLUMNS:,}; so many are kept as svmlight "
             "text (label index:value ...), which stores what is not zero"
         )
+    if not names:
+        raise ValueError(f"{path} has no columns; check that it was written completely")
     filled = [name.strip() or f"column {place + 1}" for place, name in enumerate(names)]
     seen: dict[str, int] = {}
     for place, name in enumerate(filled):
