@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, brier_score_loss, confusion_matrix, roc_auc_score, roc_curve
@@ -16,10 +16,11 @@ from sklearn.metrics import average_precision_score, brier_score_loss, confusion
 from maxmargin.report import Findings, render
 from maxmargin.report._charts import extents, margin_chart, on_edges, score_limits, tiles, wilson
 from maxmargin.report._charts_classes import CURVE_POINTS, precision_recall, roc, thinned
-from maxmargin.report._charts_regression import chosen_points
+from maxmargin.report._charts_regression import chosen_points, residual_chart, scatter_chart
 from maxmargin.report._sections_test import _reliability, codes
 from maxmargin.report._svg import Scale, coordinate, decades, middle_cut, nice_ticks
 from maxmargin.report._text import escaped, fixed, foreign, listed, metric, number, plain, seconds, share, tick, width
+from tests.report.page_checks import chart_problems, charts
 
 FINITE = st.floats(-1e12, 1e12, allow_nan=False)
 
@@ -166,6 +167,9 @@ def test_rows_on_a_margin_are_coloured_as_free_of_cost() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.booleans())
+@example([5e-324], True)
+@example([1e149, -1e149], True)
+@example([1e149, -1e149], False)
 def test_every_row_is_in_one_bar_of_the_margins(margins: list[float], regression: bool) -> None:
     svg = margin_chart(np.array(margins), regression)
     assert sum(int(n.replace(",", "")) for n in re.findall(r"to [^:<]*: ([\d,]+) row", svg)) == len(margins)
@@ -222,3 +226,12 @@ def test_wide_letters_need_more_room() -> None:
 @given(st.text(), st.integers(1, 30))
 def test_a_cut_text_is_no_longer_than_asked(text: str, letters: int) -> None:
     assert len(middle_cut(text, letters)) <= max(letters, 2)
+
+
+@given(st.lists(st.tuples(*2 * [st.floats(-1e149, 1e149)]), min_size=1, max_size=20))
+@example([(5e-324, 0.0)])
+@example([(1.0, 1.0)])
+def test_scatter_and_residuals_of_any_numbers_are_charts(rows: list[tuple[float, float]]) -> None:
+    truth, predicted = np.array(rows).T
+    for text in (scatter_chart(truth, predicted), residual_chart(truth, predicted)):
+        assert [problem for svg in charts(text) for problem in chart_problems(svg)] == []

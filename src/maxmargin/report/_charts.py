@@ -315,8 +315,9 @@ def reliability_chart(mean: np.ndarray, seen: np.ndarray, counts: np.ndarray, bi
     for m, s, c in zip(mean, seen, counts, strict=True):
         low, high = wilson(s, c)
         chart.line("whisker", x(m), y(low), x(m), y(high))
-        chart.dot("point c1", x(m), y(s), 4.0, f"{number(m, 3)} predicted, {number(s, 3)} seen, {rows(c)}")
-    chart.path("curve c1", [(x(m), y(s)) for m, s in zip(mean, seen, strict=True)])
+        size = 2.5 + 4.0 * math.sqrt(c / counts.max())  # a bin of few rows says little
+        chart.dot("point c1", x(m), y(s), size, f"{number(m, 3)} predicted, {number(s, 3)} seen, {rows(c)}")
+    chart.path("curve c1 faint", [(x(m), y(s)) for m, s in zip(mean, seen, strict=True)])
     floor, tallest = chart.height - 44, max(1, *map(int, counts))
     for m, c in zip(mean, counts, strict=True):
         place = min(bins - 1, int(m * bins))

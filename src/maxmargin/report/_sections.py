@@ -97,7 +97,7 @@ def choices(findings: Findings) -> str:
         )
         for c in findings.choices
     ]
-    text = "<p>Every choice was made from the training rows alone. The last column is the option that overrides it.</p>"
+    text = "<p>What was decided, why, and the option of the command that overrides it.</p>"
     return section(
         "choices", "What was done and why", text, table("Choices of the run", ("what", "value", "why", "option"), lines)
     )

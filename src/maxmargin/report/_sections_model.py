@@ -44,7 +44,9 @@ def margins(findings: Findings) -> str:
     if findings.task == "many classes":
         own = " Every two-class problem counts its own rows."
         many = (
-            own if np.ndim(support.margins) == 2 else " Of its two-class problems, a row counts by the smallest margin."
+            own
+            if np.ndim(support.margins) == 2
+            else " A row counts by the smallest margin among its two-class problems."
         )
     said = (
         "<p>How far off each training row is, less the epsilon that is free of charge. Rows below 0 lie inside the "

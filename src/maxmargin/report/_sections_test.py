@@ -233,10 +233,10 @@ def calibration(findings: Findings) -> str:
     many = len(test.labels) != 2
     what = "The probability of the predicted class" if many else f"The probability of {foreign(test.labels[1], 60)}"
     said = (
-        f"<p>{what}, against how often it came true. On the dashed line a probability is what it says; below it the "
-        f"model is too sure, above it not sure enough. The lines through the points are 95 % intervals: with few rows "
-        f"they are wide. On average the two differ by {number(off, 2)} (expected calibration error, {BINS} bins); the "
-        f"Brier score is {number(brier, 3)}, and 0 would be perfect.</p>"
+        f"<p>{what}, against how often it came true. On the dashed line a probability is what it says; below it things "
+        f"happen less often than predicted, above it more often. The lines through the points are 95 % intervals: with "
+        f"few rows they are wide, and the point is small. On average the two differ by {number(off, 2)} (expected "
+        f"calibration error, {BINS} bins); the Brier score is {number(brier, 3)}, and 0 would be perfect.</p>"
     )
     name = "" if many else test.labels[1]
     return section("calibration", title, said, charts(reliability_chart(mean, seen, counts, BINS, many, name)))

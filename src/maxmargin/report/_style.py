@@ -81,7 +81,8 @@ svg .over-strong{fill:var(--page)}
 .band{fill:var(--c1);fill-opacity:.15}
 .dots{fill:none;stroke:var(--c1);stroke-width:4.5;stroke-linecap:round;stroke-opacity:.5}
 .curve.c1{stroke:var(--c1)}.curve.c2{stroke:var(--c2)}.curve.c3{stroke:var(--c3)}.curve.c4{stroke:var(--c4)}
-.curve.c5{stroke:var(--c5)}.d2{stroke-dasharray:7 3}.d3{stroke-dasharray:2 3}.d4{stroke-dasharray:9 3 2 3}
+.curve.c5{stroke:var(--c5)}.faint{stroke-width:1;stroke-opacity:.6}
+.d2{stroke-dasharray:7 3}.d3{stroke-dasharray:2 3}.d4{stroke-dasharray:9 3 2 3}
 .point.c1,.bar.c1{fill:var(--c1)}
 .bar.zone-1{fill:var(--zone1)}.bar.zone-2{fill:var(--zone2)}.bar.zone-3{fill:var(--zone3)}.bar.zone-4{fill:var(--zone4)}
 .key.zone-1{background:var(--zone1)}.key.zone-2{background:var(--zone2)}.key.zone-3{background:var(--zone3)}

@@ -15,6 +15,8 @@ LETTER = 12.0
 WIDTH, HEIGHT = 440.0, 300.0
 #: How much larger than that a chart is shown where there is room.
 GROWTH = 1.15
+#: Below this, ranges are drawn as if they were nothing: dividing by them would overflow.
+SMALLEST = 1e-200
 #: Steps between ticks, per power of ten.
 STEPS = (1.0, 2.0, 5.0, 10.0)
 
@@ -64,7 +66,11 @@ class Scale:
 
 def padded(low: float, high: float, share: float = 0.04) -> tuple[float, float]:
     """A range with some room on both sides, also where it has no width."""
-    room = (high - low) * share or abs(low) * 0.05 or 0.5
+    largest = max(abs(low), abs(high))
+    if largest < SMALLEST:
+        return low - 0.5, high + 0.5
+    room = (high - low) * share
+    room = room if room > 1e-12 * largest else 0.05 * largest
     return low - room, high + room
 
 

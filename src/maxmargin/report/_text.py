@@ -131,8 +131,8 @@ def width(text: str, size: float) -> float:
 
 
 def drawable(values: Any) -> np.ndarray:
-    """Which values a chart can show: finite ones, far enough from the largest float to be subtracted."""
-    return np.abs(np.asarray(values, dtype=np.float64)) < 1e300  # nan compares as False
+    """Which values a chart can show: finite ones whose squares are finite too."""
+    return np.abs(np.asarray(values, dtype=np.float64)) < 1e150  # nan compares as False
 
 
 def finite(values: Any) -> np.ndarray:
