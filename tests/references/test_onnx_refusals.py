@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
@@ -274,10 +275,26 @@ def test_a_wrong_step_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert_refused(model, path, "would predict something else")
 
 
+def test_what_is_checked_is_what_is_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graph with one more output is right, the one for the file is not."""
+    right = _graph.Graph.model
+
+    def wrong(self: Any, properties: dict[str, str], hidden: tuple[str, ...] = ()) -> Any:
+        model = right(self, properties, hidden)
+        if hidden:
+            first = next(one for one in model.graph.initializer if len(one.dims) == 2)
+            values = onnx.numpy_helper.to_array(first) * 1.001
+            first.CopyFrom(onnx.numpy_helper.from_array(values, first.name))
+        return model
+
+    monkeypatch.setattr(_graph.Graph, "model", wrong)
+    assert_refused(SVC().fit(X, y), path, "would predict something else", X)
+
+
 def test_a_model_that_contradicts_itself_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = SVC().fit(X, y)
     monkeypatch.setattr(SVC, "predict", lambda self, rows: np.zeros(len(rows), dtype=int))
-    assert_refused(model, path, "'label' is no function of its sums", X)
+    assert_refused(model, path, "predict does not follow from its attributes", X)
 
 
 def test_rows_on_the_boundary_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

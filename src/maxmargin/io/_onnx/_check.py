@@ -52,51 +52,62 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def check(graph: bytes, model: Any, head: Any, exported: Exported, inputs: Inputs, rows: Any) -> None:
-    """Raise ExportError unless the graph predicts as the model does; ``head`` are the steps before the machine."""
+def check(
+    content: bytes, with_sums: bytes, model: Any, head: Any, exported: Exported, inputs: Inputs, rows: Any
+) -> None:
+    """Raise ExportError unless a file predicts as the model does.
+
+    ``content`` is what is about to be written, ``with_sums`` the same graph with one more output, which tells the sums;
+    ``head`` are the steps before the machine.
+    """
     names = list(exported.outputs)
-    own, got, sums, rounding = _predicted(graph, model, head, exported, inputs, rows, names)
-    received = got.pop(SUMS).reshape(sums.shape)
+    own, sums, rounding = _predicted(model, head, exported, rows)
+    got = _received(content, names, inputs, rows)
+    received = _received(with_sums, [SUMS], inputs, rows)[SUMS].reshape(sums.shape)
     follow = exported.decide(sums)
     for name in names:
-        _require(_agrees(name, follow[name], own[name], follow), own, own, name, "is no function of its sums:")
+        if not _agrees(name, follow[name], own[name], follow).all():
+            raise ExportError(
+                f"the model's {METHODS[name]} does not follow from its attributes, so that no graph can be checked "
+                "against it; if they, its parameters or its class were changed after fit, fit it again"
+            )
     largest = np.abs(sums).max(axis=0, initial=0.0)
     allowed = np.minimum(RTOL * largest + rounding, MOST * largest)
     with np.errstate(invalid="ignore"):
         same = (sums == received) | (np.abs(sums - received) <= allowed)
     shown = "scores" if "scores" in names else names[0]
-    _require(same.all(axis=1), own, got, shown, "differs:", np.abs(sums - received).max(axis=1))
+    _require(same.all(axis=1), own, got, shown, np.abs(sums - received).max(axis=1))
     follow = exported.decide(received)
     for name in names:
-        _require(_agrees(name, got[name], follow[name], follow), own, got, name, "differs:")
+        _require(_agrees(name, got[name], follow[name], follow), own, got, name)
     _warn_of_ties(own[names[0]] != got[names[0]] if names[0] == "label" else np.zeros(1, dtype=bool))
 
 
-def _predicted(
-    graph: bytes, model: Any, head: Any, exported: Exported, inputs: Inputs, rows: Any, names: list[str]
-) -> tuple[Outputs, Outputs, FloatArray, FloatArray]:
-    """(the model's outputs, the graph's, the model's sums, their rounding errors) of all rows."""
+def _predicted(model: Any, head: Any, exported: Exported, rows: Any) -> tuple[Outputs, FloatArray, FloatArray]:
+    """(the model's outputs, its sums, their rounding errors) of all rows."""
+    found: dict[str, list[Array]] = {name: [] for name in [*exported.outputs, SUMS, "rounding"]}
+    for first in range(0, len(rows), BATCH):
+        some = rows[first : first + BATCH]
+        with quietly():
+            for name in exported.outputs:
+                found[name].append(np.asarray(getattr(model, METHODS[name])(some)))
+            inner = some if head is None else head.transform(some)
+            found[SUMS].append(np.asarray(exported.sums(inner)))
+            found["rounding"].append(exported.rounding(inner))
+    whole = {name: np.concatenate(parts) for name, parts in found.items()}
+    return whole, whole.pop(SUMS), whole.pop("rounding")
+
+
+def _received(graph: bytes, names: list[str], inputs: Inputs, rows: Any) -> Outputs:
+    """What onnxruntime makes of all rows."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    asked = [*names, SUMS]
-    own: dict[str, list[Array]] = {name: [] for name in [*names, SUMS, "rounding"]}
-    got: dict[str, list[Array]] = {name: [] for name in asked}
-    for first in range(0, len(rows), BATCH):
-        some = rows[first : first + BATCH]
-        with quietly():
-            for name in names:
-                own[name].append(np.asarray(getattr(model, METHODS[name])(some)))
-            inner = some if head is None else head.transform(some)
-            own[SUMS].append(np.asarray(exported.sums(inner)))
-            own["rounding"].append(exported.rounding(inner))
-        for name, value in zip(asked, session.run(asked, inputs.feeds(some)), strict=True):
-            got[name].append(np.asarray(value))
-    whole = {name: np.concatenate(parts) for name, parts in own.items()}
-    sums, rounding = whole.pop(SUMS), whole.pop("rounding")
-    return whole, {name: np.concatenate(parts) for name, parts in got.items()}, sums, rounding
+    batches = [rows[first : first + BATCH] for first in range(0, len(rows), BATCH)]
+    found = [session.run(names, inputs.feeds(some)) for some in batches]
+    return {name: np.concatenate(parts) for name, parts in zip(names, zip(*found, strict=True), strict=True)}
 
 
 def _agrees(name: str, one: Array, other: Array, outputs: Outputs) -> Array:
@@ -120,7 +131,7 @@ def _tied(outputs: Outputs) -> Array:
     return best[:, 1] - best[:, 0] <= TIED * np.abs(best[:, 1])
 
 
-def _require(good: Array, own: Outputs, got: Outputs, name: str, what: str, sizes: FloatArray | None = None) -> None:
+def _require(good: Array, own: Outputs, got: Outputs, name: str, sizes: FloatArray | None = None) -> None:
     """Raise with the worst row unless all are good."""
     if good.all():
         return
@@ -134,7 +145,7 @@ def _require(good: Array, own: Outputs, got: Outputs, name: str, what: str, size
     received = received.tolist() if hasattr(received, "tolist") else received
     raise ExportError(
         f"the exported graph would predict something else, so that no file was written: in {np.sum(~good)} of "
-        f"{len(good)} rows of the sample output {name!r} {what} row {row} has {expected!r} by the model and "
+        f"{len(good)} rows of the sample output {name!r} differs: row {row} has {expected!r} by the model and "
         f"{received!r} by onnxruntime. If huge terms cancel in the model, scale its features, or take a smaller C "
         "or a larger ridge",
         row,

@@ -62,8 +62,8 @@ def decided(graph: Graph, scheme: Scheme, scores: str) -> str:
 
 def _sides(scheme: OneVsOne) -> tuple[FloatArray, FloatArray]:
     """(pairs, classes) of +1 for a pair's first class and -1 for its second, and how often a class is the second."""
-    sides, pairs = np.zeros((len(scheme.pairs), scheme.n_classes)), np.array(scheme.pairs)
-    numbers = np.arange(len(pairs))
+    pairs = np.array(scheme.pairs)
+    sides, numbers = np.zeros((len(pairs), scheme.n_classes)), np.arange(len(pairs))
     sides[numbers, pairs[:, 0]], sides[numbers, pairs[:, 1]] = 1.0, -1.0
     return sides, (sides < 0).sum(axis=0).astype(np.float64)
 
@@ -158,10 +158,10 @@ def _coupled_pairs(graph: Graph, scheme: OneVsOne, p: str) -> str:
 
     With 11' added the matrix is positive definite, so that elimination needs no pivots: k steps on all rows at once.
     """
-    k = scheme.n_classes
-    place = np.full((k, k), 2 * len(scheme.pairs))
-    for number, (a, b) in enumerate(scheme.pairs):
-        place[a, b], place[b, a] = number, len(scheme.pairs) + number
+    k, pairs = scheme.n_classes, np.array(scheme.pairs)
+    place = np.full((k, k), 2 * len(pairs))
+    place[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
+    place[pairs[:, 1], pairs[:, 0]] = len(pairs) + np.arange(len(pairs))
     known = graph.join([p, graph.op("Sub", 1.0, p), graph.op("Mul", graph.take(p, [0]), 0.0)])
     r = graph.op("Gather", known, place.astype(np.int64), axis=1)  # (rows, k, k), r_ab
     turned = graph.op("Transpose", r, perm=[0, 2, 1])
@@ -169,10 +169,20 @@ def _coupled_pairs(graph: Graph, scheme: OneVsOne, p: str) -> str:
     Q = graph.op("Add", graph.op("Sub", diagonal, graph.op("Mul", r, turned)), 1.0)
     ones = graph.affine(graph.op("Gather", Q, np.array([0]), axis=2), 0.0, 1.0)
     system = graph.op("Concat", Q, ones, axis=2)
-    for i in range(k):  # Gauss and Jordan: column i becomes a unit vector
+    for i in range(k):  # Gauss and Jordan: the first column becomes a unit vector, and is dropped
         line = graph.op("Gather", system, np.array([i]), axis=1)
-        line = graph.op("Div", line, graph.op("Gather", line, np.array([i]), axis=2))
-        factor = graph.op("Sub", graph.op("Gather", system, np.array([i]), axis=2), np.eye(k)[None, :, i : i + 1])
-        system = graph.op("Sub", system, graph.op("Mul", factor, line))
-    found = graph.op("Squeeze", graph.op("Gather", system, np.array([k]), axis=2), np.array([2]))
+        line = graph.op("Div", _rest(graph, line), _first(graph, line))
+        factor = graph.op("Sub", _first(graph, system), np.eye(k)[None, :, i : i + 1])
+        system = graph.op("Sub", _rest(graph, system), graph.op("Mul", factor, line))
+    found = graph.op("Squeeze", system, np.array([2]))
     return _shares(graph, graph.op("Max", found, 0.0))
+
+
+def _first(graph: Graph, system: str) -> str:
+    """The first column of every system."""
+    return graph.op("Slice", system, np.array([0]), np.array([1]), np.array([2]))
+
+
+def _rest(graph: Graph, system: str) -> str:
+    """The columns after it."""
+    return graph.op("Slice", system, np.array([1]), np.array([np.iinfo(np.int64).max]), np.array([2]))

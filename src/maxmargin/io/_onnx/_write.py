@@ -31,8 +31,9 @@ def write_onnx(model: Any, path: Path, sample: Any) -> None:
     _publish(graph, exported)
     properties = _properties(machine)
     rows = _rows(model, head, machine, inputs, sample)
-    check(graph.model(properties).SerializeToString(), model, head, exported, inputs, rows)
-    _replace(path, graph.model(properties, hidden=(SUMS,)).SerializeToString())
+    content = graph.model(properties, hidden=(SUMS,)).SerializeToString()
+    check(content, graph.model(properties).SerializeToString(), model, head, exported, inputs, rows)
+    _replace(path, content)
 
 
 def _winner(model: Any) -> Any:
