@@ -7,6 +7,7 @@ CLASSES_ARGS ?=
 SELECTION_ARGS ?=
 MACHINE_ARGS ?=
 PYTEST_ARGS ?=
+FUZZ_ARGS ?=
 
 ifeq ($(OS),Windows_NT)
 BIN := .venv/Scripts
@@ -15,13 +16,16 @@ BIN := .venv/bin
 endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format arena scaling stochastic classes selection machine wheel clean
+.PHONY: demo test fuzz lint format arena scaling stochastic classes selection machine wheel clean
 
 demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
 	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
 
 test: .venv/.test            ## the whole suite
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+fuzz: .venv/.test            ## mutated files for every reader and loader: make fuzz FUZZ_ARGS="--inputs 1000000 --seed 1"
+	$(BIN)/python -m tests.files.fuzzing $(FUZZ_ARGS)
 
 lint: .venv/.lint            ## ruff and mypy
 	$(BIN)/python -m ruff check .

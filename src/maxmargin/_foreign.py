@@ -79,9 +79,14 @@ def delivered_all_classes(
     return given.kernel, given.X, kept, problem, np.ascontiguousarray(alpha.T), b
 
 
+def _machine_of(model: Any) -> str | None:
+    """Which kernel machine this is, ours or somebody else's of the same name."""
+    return next((c.__name__ for c in type(model).__mro__ if c.__name__ in MACHINES), None)
+
+
 def _training(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None) -> _Training:
     """The training data, checked against the model."""
-    machine = next((c.__name__ for c in type(model).__mro__ if c.__name__ in MACHINES), None)
+    machine = _machine_of(model)
     if machine is None:
         raise TypeError(f"the kernel machines known are {', '.join(MACHINES)}, got {type(model).__name__}")
     check_is_fitted(model)
@@ -194,7 +199,7 @@ def _support(model: Any, kept: IntArray) -> IntArray:
 
 def _with_known_rows(model: Any, X: RowData, y: Any) -> Any:
     """The model; one from a file that does not keep the rows of its support vectors with these looked up in X."""
-    if not len(getattr(model, "support_", ())) or int(np.min(model.support_)) >= 0:
+    if _machine_of(model) is None or not len(getattr(model, "support_", ())) or int(np.min(model.support_)) >= 0:
         return model
     rows = check_array(X, accept_sparse="csr", dtype=np.float64)
     vectors = model.support_vectors_

@@ -9,7 +9,7 @@ import pytest
 
 PAGES = sorted((Path(__file__).resolve().parents[2] / "docs").glob("*.md"))
 #: Pages that must have examples at all.
-GUIDES = {"kernels.md", "certificates.md"}
+GUIDES = {"kernels.md", "certificates.md", "files.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

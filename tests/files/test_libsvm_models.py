@@ -71,6 +71,14 @@ def test_one_class_and_regression_of_svm_train(kernel: str, type: str, tmp_path:
     np.testing.assert_array_equal(predicted("svm-predict", tmp_path / "back", new, tmp_path), theirs)
 
 
+def test_the_noise_level_of_a_regression_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    X, _ = blobs(3)
+    path = trained(tmp_path, X, X[:, 0], "-s", "3", "-b", "1")
+    with pytest.warns(UserWarning, match="probA says how sure"):
+        model = io.load_libsvm(path)
+    np.testing.assert_allclose(model.predict(X), predicted("svm-predict", path, X, tmp_path), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("type", ["0", "1", "2", "3", "4"])
 def test_precomputed_kernels_of_svm_train(type: str, tmp_path: Path) -> None:
     X, y = blobs(3)

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -274,6 +274,21 @@ def test_a_table_with_names_gaps_and_categories(remainder: str, output: str, tmp
     assert list(copy.feature_names_in_) == list(frame.columns)
     with pytest.raises(ValueError, match="columns are missing"):
         copy.predict(frame[["length", "width"]])
+
+
+def test_columns_chosen_by_type_and_by_an_index(tmp_path: Path) -> None:
+    frame, target = table()
+    frame = frame.drop(index=[3, 4])
+    target = np.delete(target, [3, 4])
+    numbers, others = make_column_selector(dtype_include=np.number), make_column_selector(dtype_exclude=np.number)
+    columns = ColumnTransformer([("n", StandardScaler(), numbers), ("o", OneHotEncoder(), others)])
+    fitted = make_pipeline(columns, SVC()).fit(frame, target)
+    copy = through_a_file(fitted, tmp_path)
+    assert equal(answers(fitted, frame), answers(copy, frame))
+    assert equal(answers(copy.fit(frame, target), frame), answers(fitted, frame))
+    columns = ColumnTransformer([("n", StandardScaler(), frame.columns[:2])])
+    with pytest.raises(ModelFileError, match="make it a list"):
+        io.save(make_pipeline(columns, SVC()).fit(frame, target), tmp_path / "index.mm")
 
 
 @pytest.mark.parametrize("step", [TfidfVectorizer(), CountVectorizer(ngram_range=(1, 2), stop_words="english")])

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,8 @@ MAX_BYTES, MAX_JSON = 2**32, 2**26
 #: Values (commas and brackets) of a JSON part: Python needs some fifty bytes for each, however short it is written.
 MAX_VALUES = 4_000_000
 #: What reading a zip file that is none may raise.
-BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, ValueError, RuntimeError, KeyError, IndexError)
+BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, ValueError, RuntimeError, LookupError,
+          ArithmeticError, struct.error)  # fmt: skip
 #: The first bytes of every part's header of a file, without date: equal models make equal files.
 DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -108,8 +110,8 @@ class Archive:
                 f"the file has {size} bytes, more than max_bytes={max_bytes}; pass a larger max_bytes if you trust it",
                 self.path,
             )
+        self._file = open(self.path, "rb")  # noqa: SIM115  # closed by close()
         try:
-            self._file = open(self.path, "rb")  # noqa: SIM115  # closed by close()
             self._zip = zipfile.ZipFile(self._file)
         except BROKEN as error:
             self._file.close()
@@ -209,7 +211,7 @@ class Archive:
     def _raw(self, name: str) -> bytes:
         try:
             return self._zip.read(self._entries[name])
-        except (*BROKEN, OSError) as error:
+        except BROKEN as error:
             raise ModelFileError(f"the part is damaged ({error}); copy the file again", self.path, name) from error
 
     def _parsed(self, name: str, data: bytes) -> Any:

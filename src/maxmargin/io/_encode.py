@@ -120,6 +120,8 @@ class Encoder:
         entry = self._known.of(type(value))
         if entry is None:
             name = f"{type(value).__module__}.{type(value).__qualname__}"
+            if name.startswith("pandas."):
+                raise self._refused(f"is a {name}; make it a list or an array", where)
             if callable(value) or type(value).__name__ == "FunctionTransformer":
                 raise self._refused(f"(a {name}) {CALLABLE_ADVICE}", where)
             raise self._refused(

@@ -86,6 +86,7 @@ def _pipelines() -> list[Entry]:
         _entry(pipeline, "FeatureUnion", judge=_union),
         _entry(compose, "ColumnTransformer", None, columns, _columns),
         _entry(compose, "TransformedTargetRegressor", None, target),
+        _entry(compose, "make_column_selector", None, ("pattern", "dtype_include", "dtype_exclude")),
     ]
 
 

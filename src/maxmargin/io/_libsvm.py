@@ -7,6 +7,7 @@ label comes first in the file. Ours are sorted by label, and of two classes the 
 from __future__ import annotations
 
 import os
+import warnings
 from itertools import combinations
 from typing import Any
 
@@ -105,6 +106,14 @@ def _kernel_parameters(text: ModelText, name: str) -> dict[str, Any]:
 
 def _publish_one(model: Any, text: ModelText, n_features: int | None) -> None:
     """A regression or a one-class machine."""
+    left_out = [name for name in ("probA", "prob_density_marks") if name in text.header]
+    if left_out:
+        warnings.warn(
+            f"{text.path}: {left_out[0]} says how sure LIBSVM is of a prediction, which a {type(model).__name__} does "
+            "not; it is left out, and predictions are the same",
+            UserWarning,
+            stacklevel=3,
+        )
     (rho,) = text.numbers("rho", 1)
     rows = read_rows(text, text.whole("total_sv"), 1, model.kernel == "precomputed", n_features)
     model.intercept_, model.n_support_ = np.array([-rho]), np.array([len(rows.numbers)], dtype=np.int32)

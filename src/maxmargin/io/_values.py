@@ -18,6 +18,7 @@ TYPES: dict[str, type] = {
     "bool": bool,
     "str": str,
     "object": object,
+    "numpy.number": np.number,
     **{f"numpy.{kind.__name__}": kind for kind in (np.float32, np.float64, np.int8, np.int16, np.int32, np.int64)},
     **{f"numpy.{kind.__name__}": kind for kind in (np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)},
 }

@@ -1,0 +1,48 @@
+"""A short run of the fuzzer over every reader and loader, and the proof that it sees what it should."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from maxmargin import io
+from tests.files import fuzzing
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_reader_survives_a_thousand_inputs() -> None:
+    lines: list[str] = []
+    assert fuzzing.fuzz(1000, report=lines.append) == []
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("error", "seen"), [(None, "read"), (ValueError("why"), "refused"), (ValueError(""), "without words"),
+                        (IndexError("deep inside"), "IndexError: deep inside"), (MemoryError(), "MemoryError")]
+)  # fmt: skip
+def test_the_fuzzer_sees_what_is_wrong(error: Exception | None, seen: str, tmp_path: Path) -> None:
+    def read(path: Path) -> None:
+        if error is not None:
+            raise error
+
+    target = fuzzing.Target("any", [b"x"], read, (ValueError,))
+    assert seen in fuzzing.attempt(target, b"x", tmp_path / "input")
+
+
+def test_mutations_reach_behind_the_checksums(tmp_path: Path) -> None:
+    """Of the mutated model files many have right checksums, or only the container would be tested."""
+    rng, reasons = random.Random(0), []
+    (corpus,) = [target.corpus for target in fuzzing.targets() if target.name == "model file"]
+    for _ in range(200):
+        (tmp_path / "m.mm").write_bytes(fuzzing.mutated_model(rng, rng.choice(corpus)))
+        try:
+            io.load(tmp_path / "m.mm")
+            reasons.append("loaded")
+        except ValueError as error:
+            reasons.append(str(error))
+    assert sum("fit together" in reason for reason in reasons) > 20
+    assert sum("has no attribute" in reason or "no sense" in reason for reason in reasons) > 2
+    assert sum("damaged" in reason or "no model file" in reason for reason in reasons) > 10
+    assert reasons.count("loaded") > 5
