@@ -26,6 +26,7 @@ test: .venv/.test            ## the whole suite
 
 fuzz: .venv/.test            ## mutated files for every reader and loader: make fuzz FUZZ_ARGS="--inputs 1000000 --seed 1"
 	$(BIN)/python -m tests.files.fuzzing $(FUZZ_ARGS)
+	$(BIN)/python -m tests.cli.fuzz_tables $(FUZZ_ARGS)
 
 lint: .venv/.lint            ## ruff and mypy
 	$(BIN)/python -m ruff check .

@@ -1,16 +1,16 @@
 """Random damage to tables of every format: a reader gives a table or a clear error, nothing else.
 
-``python tests/cli/fuzz_tables.py 100000`` reads so many; ``fuzz(count, seed)`` is for other programs. An input that
-breaks the rule is written to the working directory and named in the error.
+``python -m tests.cli.fuzz_tables --inputs 100000`` (a part of ``make fuzz``) reads so many; ``fuzz(count, seed)`` is for
+other programs. An input that breaks the rule is written to the working directory and named in the error.
 """
 
 from __future__ import annotations
 
+import argparse
 import bz2
 import gzip
 import io as bytes_io
 import lzma
-import sys
 import tempfile
 from pathlib import Path
 
@@ -138,5 +138,9 @@ def fuzz(count: int, seed: int = 0) -> int:
 
 
 if __name__ == "__main__":
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    print(f"{fuzz(wanted):,} of {wanted:,} damaged files were tables all the same; the others were refused clearly")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    given, _ = parser.parse_known_args()  # make fuzz hands the same options to all
+    tables = fuzz(given.inputs, given.seed)
+    print(f"{tables:,} of {given.inputs:,} damaged files were tables all the same; the others were refused clearly")

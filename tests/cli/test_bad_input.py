@@ -94,6 +94,8 @@ def test_a_million_columns(run, tmp_path: Path) -> None:
         (("--task", "regression"), "is text"),
         (("--out", "missing/model.mm"), "the folder missing does not exist"),
         (("--out", "."), "is a folder"),
+        (("--out", "table.csv"), "which it would replace"),
+        (("--out", "same.mm", "--report", "same.mm"), "which it would replace"),
         (("--report", "missing/report.html"), "the folder missing does not exist"),
     ],
 )

@@ -89,6 +89,13 @@ def test_bad_rows_leave_no_half_written_file(run, model: Path, tmp_path: Path, t
     assert set(tmp_path.iterdir()) == before
 
 
+def test_answers_do_not_replace_the_data(run, model: Path, people: Path) -> None:
+    before = people.read_bytes()
+    assert run("predict", model.name, people.name, "--out", people.name).code == 2
+    assert run("convert", people.name, people.name).code == 2
+    assert people.read_bytes() == before
+
+
 def test_an_error_far_down_keeps_the_old_file(run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("old")
     (tmp_path / "new.csv").write_text("age,income,town\n" + "1,2,Ulm\n" * 10_000 + "x,2,Ulm\n")

@@ -188,6 +188,32 @@ def test_rows_without_an_answer_are_left_out(run, flowers: Path) -> None:
     np.testing.assert_array_equal(io.load("flowers.mm").predict(made["X"]), made["model"].predict(made["X"]))
 
 
+def test_a_class_of_three_rows_does_not_spoil_the_folds(run, flowers: Path) -> None:
+    text = flowers.read_text() + "".join(f"9,9,{k},9,rare\n" for k in range(3))
+    flowers.write_text(text)
+    told = run("train", flowers.name, "--json").document
+    why = {choice["name"]: choice["why"] for choice in told["choices"]}
+    assert "in 5 folds" in why["C"]
+    assert "classes with fewer than 5 rows aside" in why["C"]
+    assert "rare" in told["labels"]
+
+
+def test_many_rows_are_tuned_on_a_sample(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maxmargin.cli._machine.TUNING_ROWS", 100)
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(400, 3))
+    np.savez(tmp_path / "line.npz", X=X, y=(X[:, 0] + 0.3 * draw.normal(size=400) > 0).astype(int))
+    told = run("train", "line.npz", "--json").document
+    why = {choice["name"]: (choice["value"], choice["why"]) for choice in told["choices"]}
+    about = "all 320 training rows" if why["kernel"][0] == "linear" else "100 of the 320 training rows"
+    assert about in why["C"][1]
+    np.savez(tmp_path / "ring.npz", X=X, y=(X[:, 0] ** 2 + X[:, 1] ** 2 > 1.4).astype(int))
+    told = run("train", "ring.npz", "--json").document
+    why = {choice["name"]: (choice["value"], choice["why"]) for choice in told["choices"]}
+    assert why["kernel"][0].startswith("rbf")
+    assert "100 of the 320 training rows" in why["C"][1]
+
+
 def test_a_time_limit_still_gives_a_model(run) -> None:
     told = run("train", "digits", "--json", "--time-limit", "0.01").document
     assert any("time" in notice["text"] for notice in told["notices"])

@@ -20,7 +20,7 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 
 def convert(source: str, out: Path, target: str | None, features: int, screen: Screen, **how: Any) -> int:
     """Write a model or data in the format that the name of ``out`` stands for."""
-    check_writable(out, "OUT")
+    check_writable(out, "OUT", source)
     ending = out.suffix.lower()
     path = Path(source)
     if ending in MODELS:

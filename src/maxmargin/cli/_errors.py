@@ -72,10 +72,13 @@ class Finishing:
         self.pressed = True
 
 
-def check_writable(path: Path | None, option: str) -> None:
-    """InputError unless a file can be written there; asked before hours of work, not after."""
+def check_writable(path: Path | None, option: str, *inputs: str | Path | None) -> None:
+    """InputError unless a file can be written there that is none of the inputs; asked before the work, not after."""
     if path is None:
         return
+    for given in inputs:
+        if given is not None and path.absolute() == Path(given).absolute():
+            raise InputError(f"{option} {path} is also {given}, which it would replace; choose another name")
     folder = path.parent
     if path.is_dir():
         raise InputError(f"{option} {path} is a folder; give the name of a file")

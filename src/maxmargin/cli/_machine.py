@@ -120,35 +120,67 @@ def chosen_by_score(tries, why, X, y, classifies, options, fixed, screen) -> Pic
     if not options.tune or (options.C is not None and (tries == ["linear"] or options.gamma is not None)):
         return untuned(tries[0], why, options)
     limit = None if options.time_limit is None else time.perf_counter() + TUNING_SHARE * options.time_limit
+    rounds = Rounds(X, y, classifies, options, fixed, limit, screen)
     sample, about = tuning_rows(tries, X, y, classifies, options)
-    found: dict[str, Any] = {}
-    remarks: list[str] = []
-    interrupted = False
     for kernel in tries:
-        if interrupted or (found and limit is not None and time.perf_counter() >= limit):
-            remarks.append(f"the {kernel} kernel was not tried: time was up")
-            continue
-        search = make_search(kernel, y[sample], classifies, options, fixed, limit, screen)
+        rounds.search(kernel, sample)
+    found = dict(rounds.found)
+    if not found:
+        pick = untuned(tries[0], why or "the time limit left no time to compare", options)
+        pick.remarks = rounds.remarks
+        return pick
+    best = max(found, key=lambda kernel: found[kernel].best_score_)  # the first of equals: linear
+    choices = [kernel_choice(found, best, why)]
+    if best == "linear" and tries != ["linear"] and len(sample) < len(y):  # a linear search is quick enough for more
+        more, named = tuning_rows(["linear"], X, y, classifies, options)
+        if rounds.search("linear", more):
+            found["linear"], about = rounds.found["linear"], named
+    search = found[best]
+    params = {name: rounded(value) for name, value in search.best_params_.items()}
+    choices += parameter_choices(search, best, about, options)
+    score = float(search.best_score_)
+    return Pick(best, params, choices, tuning_of(found, best), score, 0.0, rounds.interrupted, rounds.remarks)
+
+
+@dataclass
+class Rounds:
+    """Searches, one after the other, until time is up or Ctrl-C is pressed."""
+
+    X: Any
+    y: Array
+    classifies: bool
+    options: TrainOptions
+    fixed: dict[str, Any]
+    limit: float | None
+    screen: Screen
+    found: dict[str, Any] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+    def search(self, kernel: str, rows: IntArray) -> bool:
+        """Search the grid of a kernel on some rows; whether anything came of it."""
+        late = self.limit is not None and time.perf_counter() >= self.limit
+        if self.interrupted or (self.found and late):
+            self.remarks.append(f"The {kernel} kernel was not tried on all that it might have been: time was up.")
+            return False
+        y = self.y[rows]
+        search = make_search(kernel, y, self.classifies, self.options, self.fixed, self.limit, self.screen)
         try:
-            remark, interrupted = fit_search(search, X[sample], y[sample])
+            remark, self.interrupted = fit_search(search, self.X[rows], y)
+        except KeyboardInterrupt:
+            if not self.found:
+                raise
+            self.interrupted = True
+            self.remarks.append(f"The search of the {kernel} kernel was ended by Ctrl-C before it had found anything.")
+            return False
         except ValueError as error:
             if "no cell of the grid was finished: time_limit" not in str(error):
                 raise
-            remark = "the time limit was reached before anything was tuned, so C and gamma are the defaults"
-            remarks.append(remark)
-            continue
-        found[kernel] = search
-        remarks += [remark] if remark else []
-    if not found:
-        pick = untuned(tries[0], why or "the time limit left no time to compare", options)
-        pick.remarks = remarks
-        return pick
-    best = max(found, key=lambda kernel: found[kernel].best_score_)  # the first of equals: linear
-    search = found[best]
-    params = {name: rounded(value) for name, value in search.best_params_.items()}
-    pick = Pick(best, params, [], tuning_of(found, best), float(search.best_score_), 0.0, interrupted, remarks)
-    pick.choices = [kernel_choice(found, best, why), *parameter_choices(search, best, about, options)]
-    return pick
+            self.remarks.append(f"The time limit left no time to tune the {kernel} kernel.")
+            return False
+        self.found[kernel] = search
+        self.remarks += [remark] if remark else []
+        return True
 
 
 def rounded(value: Any) -> Any:
@@ -160,11 +192,18 @@ def tuning_rows(tries, X, y, classifies, options) -> tuple[IntArray, str]:
     """Rows that parameters are chosen on: all, or a sample of many."""
     n = X.shape[0]
     most = LINEAR_TUNING_ROWS if tries == ["linear"] else TUNING_ROWS
-    rows = np.arange(n)
-    if n <= most:
-        return rows, f"all {n:,} training rows"
-    sample, _ = train_test_split(rows, train_size=most, stratify=y if classifies else None, random_state=options.seed)
-    return np.sort(sample), f"{most:,} of the {n:,} training rows"
+    rows, about = np.arange(n), f"all {n:,} training rows"
+    if n > most:
+        drawn, _ = train_test_split(rows, train_size=most, stratify=y if classifies else None, random_state=options.seed)
+        rows, about = np.sort(drawn), f"{most:,} of the {n:,} training rows"
+    if not classifies:
+        return rows, about
+    labels, counts = np.unique(y[rows], return_counts=True)
+    common = labels[counts >= options.folds]
+    if 2 <= len(common) < len(labels):  # a class of a few rows would leave folds without it
+        rows = rows[np.isin(y[rows], common)]
+        about += f" (classes with fewer than {options.folds} rows aside)"
+    return rows, about
 
 
 def make_search(kernel, y, classifies, options, fixed, limit, screen) -> Any:

@@ -57,7 +57,7 @@ def predict(model_path: Path, data: str, out: Path | None, coverage: float | Non
     if coverage is not None and not 0 < coverage < 1:
         raise InputError(f"--coverage {coverage:g} is a share; take one between 0 and 1, such as 0.95")
     if out is not None and not to_stdout:
-        check_writable(out, "--out")
+        check_writable(out, "--out", data, model_path)
     model = load_model(model_path, data=data)
     if coverage is not None and not hasattr(model.machine, "predict_set"):
         raise InputError(f"{model_path} has no prediction sets: train it with --calibration sigmoid")
@@ -72,6 +72,10 @@ def predict(model_path: Path, data: str, out: Path | None, coverage: float | Non
                 writer.writerow(names)
             writer.writerows(zip(*columns, strict=True))
             tally.add(columns[0], *truth(model, table))
+            if screen.live:
+                print(f"\r{tally.rows:,} rows", end="", file=sys.stderr, flush=True)
+    if screen.live:
+        print(file=sys.stderr)
     report(model, tally, sorted(extra), None if to_stdout else out, screen)
     return 0
 

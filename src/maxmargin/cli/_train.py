@@ -40,8 +40,8 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
     """Train a model of the data; the exit code."""
     began = time.perf_counter()
     out = options.out or Path(Path(data).name.split(".")[0] + ".mm")
-    check_writable(out, "--out")
-    check_writable(options.report, "--report")
+    check_writable(out, "--out", data)
+    check_writable(options.report, "--report", data, out)
     source = read_source(data, format=options.format, header=options.header)
     seconds = {"read": time.perf_counter() - began}
     screen.line(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", "bold")
