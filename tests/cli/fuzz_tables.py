@@ -1,7 +1,7 @@
 """Random damage to tables of every format: a reader gives a table or a clear error, nothing else.
 
-``python -m tests.cli.fuzz_tables --inputs 100000`` (a part of ``make fuzz``) reads so many; ``fuzz(count, seed)`` is for
-other programs. An input that breaks the rule is written to the working directory and named in the error.
+``python -m tests.cli.fuzz_tables --inputs 100000`` (a part of ``make fuzz``) reads so many; ``fuzz(count, seed)`` is
+for other programs. An input that breaks the rule is written to the working directory and named in the error.
 """
 
 from __future__ import annotations

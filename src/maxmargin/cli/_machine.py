@@ -194,7 +194,8 @@ def tuning_rows(tries, X, y, classifies, options) -> tuple[IntArray, str]:
     most = LINEAR_TUNING_ROWS if tries == ["linear"] else TUNING_ROWS
     rows, about = np.arange(n), f"all {n:,} training rows"
     if n > most:
-        drawn, _ = train_test_split(rows, train_size=most, stratify=y if classifies else None, random_state=options.seed)
+        alike = y if classifies else None
+        drawn, _ = train_test_split(rows, train_size=most, stratify=alike, random_state=options.seed)
         rows, about = np.sort(drawn), f"{most:,} of the {n:,} training rows"
     if not classifies:
         return rows, about
