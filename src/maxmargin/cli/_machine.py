@@ -161,7 +161,9 @@ class Rounds:
         """Search the grid of a kernel on some rows; whether anything came of it."""
         late = self.limit is not None and time.perf_counter() >= self.limit
         if self.interrupted or (self.found and late):
-            self.remarks.append(f"The {kernel} kernel was not tried on all that it might have been: time was up.")
+            if kernel not in self.found:
+                why = "Ctrl-C was pressed" if self.interrupted else "the time limit was near"
+                self.remarks.append(f"The {kernel} kernel was not tried: {why}.")
             return False
         y = self.y[rows]
         search = make_search(kernel, y, self.classifies, self.options, self.fixed, self.limit, self.screen)
