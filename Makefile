@@ -19,14 +19,15 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test fuzz lint format arena scaling stochastic classes selection large machine wheel clean
 
-demo: .venv/.plot            ## train on handwritten digits, print the certificate, write a picture
-	$(BIN)/python -m maxmargin.demo
+demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
+	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
 
 test: .venv/.test            ## the whole suite
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 fuzz: .venv/.test            ## mutated files for every reader and loader: make fuzz FUZZ_ARGS="--inputs 1000000 --seed 1"
 	$(BIN)/python -m tests.files.fuzzing $(FUZZ_ARGS)
+	$(BIN)/python -m tests.cli.fuzz_tables $(FUZZ_ARGS)
 
 lint: .venv/.lint            ## ruff and mypy
 	$(BIN)/python -m ruff check .

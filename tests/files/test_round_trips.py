@@ -42,6 +42,7 @@ from sklearn.preprocessing import (
 
 import maxmargin
 from maxmargin import (
+    LSSVC,
     SGDSVC,
     SVC,
     SVCCV,
@@ -101,6 +102,10 @@ CLASSIFIERS = [
     PegasosSVC(max_iter=3),
     Perceptron(max_iter=5, bound=True),
     KernelPerceptron(),
+    LSSVC(leave_one_out=True),
+    LSSVC(multiclass="ovo", calibration="isotonic"),
+    SVC(approximation="nystroem", n_components=7, calibration="sigmoid"),
+    SVC(kernel="linear", approximation="nystroem", n_components=7, multiclass="ovr"),
     KernelPegasosSVC(max_iter=3, budget=9, maintenance="merge", calibration="sigmoid"),
     KernelDiscriminantAnalysis(),
 ]

@@ -17,9 +17,7 @@ HEAVY = ("numba", "torch", "triton", "dask", "distributed", "matplotlib", "sklea
 #: What using a class without fitting it must not load either.
 LATER = ("numba", "torch", "triton", "dask", "matplotlib")
 PUBLIC_MODULES = sorted(
-    f"maxmargin.{module.name}"
-    for module in pkgutil.iter_modules(maxmargin.__path__)
-    if not module.name.startswith("_") and module.name != "demo"
+    f"maxmargin.{module.name}" for module in pkgutil.iter_modules(maxmargin.__path__) if not module.name.startswith("_")
 )
 
 

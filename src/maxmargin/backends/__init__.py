@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from maxmargin._validation import cache_bytes
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
 from maxmargin.backends._design import Design
@@ -34,6 +35,7 @@ __all__ = [
     "as_csr",
     "backend_for",
     "blas_threads",
+    "cache_bytes",
     "effective_threads",
     "float32_is_safe",
     "get_backend",

@@ -1,4 +1,4 @@
-"""Data and models in files: streams of chunks, svmlight text, models as data, ONNX, LIBSVM's and LIBLINEAR's models."""
+"""Data and models in files: tables, streams of chunks, svmlight text, models as data, as LIBSVM's files and as ONNX."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.io._model_file import load, load_record, save
 from maxmargin.io._options import Chunk
 from maxmargin.io._read import read_chunks
+from maxmargin.io._read_table import read_table, read_table_chunks
+from maxmargin.io._table import Table
 
 if TYPE_CHECKING:
     from maxmargin.io._export import export_onnx
@@ -28,12 +30,15 @@ _LATER = {
 
 __all__ = [
     "Chunk",
+    "Table",
     "export_onnx",
     "load",
     "load_liblinear",
     "load_libsvm",
     "load_record",
     "read_chunks",
+    "read_table",
+    "read_table_chunks",
     "save",
     "save_liblinear",
     "save_libsvm",

@@ -17,6 +17,8 @@ FORMATS = {
     "parquet": (".parquet",),
 }
 COMPRESSED = (".gz", ".bz2", ".xz")
+#: What reading a damaged compressed file ends with.
+DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 #: Line numbers, from 1, and lines as they stand in the file.
@@ -82,13 +84,17 @@ def numbered(path: Path, matters: Callable[[bytes], object]) -> Iterator[tuple[i
                 text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
                 if matters(text):
                     yield number, text
-    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        if getattr(error, "errno", None) is not None:  # the operating system's own; it names the file
-            raise
-        raise OSError(
-            f"{path}, after line {number}: the compressed data are damaged or end too early ({error}); "
-            "copy or download the file again"
-        ) from error
+    except DAMAGE as error:
+        raise damaged(f"{path}, after line {number}", error) from error
+
+
+def damaged(place: str, error: Exception) -> Exception:
+    """What to raise when reading ended with one of :data:`DAMAGE`."""
+    if getattr(error, "errno", None) is not None:  # the operating system's own; it names the file
+        return error
+    return OSError(
+        f"{place}: the compressed data are damaged or end too early ({error}); copy or download the file again"
+    )
 
 
 def blocks(lines: Iterable[tuple[int, bytes]], rows: int) -> Iterator[Lines]:

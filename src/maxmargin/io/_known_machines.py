@@ -66,7 +66,12 @@ KERNEL_OTHERS = PROVEN | SCHEME | STREAM | {"kernel_", "radius_"}
 
 def entries() -> list[Entry]:
     """All of them, under their public names."""
-    kernel = [_kernel(name) for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD", "KernelPegasosSVC",
+    kernel = [
+        _kernel("SVC", frozenset(), landmarks_="i[landmarks]", landmark_vectors_="f[.,.]",
+                landmark_coef_="f[tasks,landmarks]"),
+    ]  # fmt: skip
+    kernel += [_kernel("LSSVC", frozenset({"residual_", "loo_decision_"}))]
+    kernel += [_kernel(name) for name in ("NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD", "KernelPegasosSVC",
                                          "KernelPerceptron")]  # fmt: skip
     linear = [_linear(name) for name in ("LinearSVC", "LinearClassifier", "PegasosSVC", "SGDSVC", "Perceptron")]
     single = [_linear(name, coef_="f[features]") for name in ("LinearSVR", "LinearRegressor")]
@@ -132,6 +137,10 @@ def _kernel_machine(model: Any) -> None:
     _require(type(n) is int and n >= 0, f"shape_fit_ is {model.shape_fit_!r}")
     _support(model, Support(model.support_, model.support_vectors_), n)
     _coefficients(model)
+    known = [name in vars(model) for name in ("landmarks_", "landmark_vectors_", "landmark_coef_")]
+    _require(all(known) or not any(known), "a machine on landmarks needs their numbers, rows and coefficients")
+    if any(known):
+        _support(model, Support(model.landmarks_, model.landmark_vectors_), n)
     if issubclass(type(model), ManyClasses):
         tasks = _tasks(model, len(model.intercept_))
         lines = len(model.classes_) - 1 if model.multiclass_ == "ovo" and not hasattr(model, "n_vectors_") else tasks
@@ -176,6 +185,10 @@ def _kernel_folds(model: Any, lines: int, tasks: int, n: int) -> None:
         _require(coef.tables.shape[:2] == (count, lines), "the tables of the folds have another shape")
         _support(model, coef.support, n)
         _require(_in_order(coef.label, len(model.classes_)), "the rows of the folds are not sorted by class")
+        return
+    if hasattr(model, "landmark_coef_"):
+        sizes = {"folds": count, "tasks": tasks, "landmarks": len(model.landmarks_)}
+        check_array("the coefficients of the folds", coef, "f[folds,tasks,landmarks]", sizes)
         return
     _require(isinstance(coef, list) and len(coef) == count, "there is not a model for every fold")
     for support, table in coef:

@@ -1,0 +1,330 @@
+"""The command line: commands, options, and what every command does when something goes wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import maxmargin
+from maxmargin.cli._errors import close_quietly, exit_code_of, trace_of, words_of
+from maxmargin.cli._print import Screen
+
+app = typer.Typer(
+    name="maxmargin",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Support vector machines with a proof: from a file of data to a trained, tuned, certified model.\n\n"
+    "Start with `maxmargin train digits`, or `maxmargin train mine.csv --target column --report report.html`.",
+)
+
+
+def run() -> int:
+    """Parse the command line and run the command; the exit code."""
+    try:
+        app(standalone_mode=True)
+    except SystemExit as ended:
+        return int(ended.code or 0) if not isinstance(ended.code, str) else 1
+    return 0
+
+
+def version(asked: bool) -> None:
+    """Print the version and end."""
+    if asked:
+        print(maxmargin.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    asked: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of all commands."""
+
+
+def guarded(work: Callable[[Screen], int | None], machine: bool = False) -> None:
+    """Run a command's work; errors become a sentence and an exit code."""
+    screen = Screen(machine)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what matters is said in words
+            code = work(screen) or 0
+    except BrokenPipeError:
+        close_quietly()
+        raise typer.Exit(1) from None
+    except (Exception, KeyboardInterrupt) as error:
+        code, words = exit_code_of(error), words_of(error)
+        screen.error(trace_of(error) + words)
+        if machine:
+            screen.document({"error": words, "exit_code": code})
+    if code:
+        raise typer.Exit(code)
+
+
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON document on standard output; text goes to standard error.")
+]
+Format = Annotated[
+    str | None, typer.Option(help="csv, svmlight, parquet, arrow or npz, if the file's name does not tell.")
+]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line of a CSV holds names.")
+]
+
+
+@app.command("train")
+def train_command(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A file (CSV, TSV, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz) or "
+            "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes."
+        ),
+    ],
+    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to save the model; the data's name with .mm by default.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page about the run, one HTML file.")] = None,
+    kernel: Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")] = None,
+    C: Annotated[float | None, typer.Option("--C", help="Cost of errors.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Width of the kernel.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Regression: errors up to this cost nothing.")] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")
+    ] = True,
+    multiclass: Annotated[str | None, typer.Option(help="ovo, ovr, code, crammer-singer or weston-watkins.")] = None,
+    calibration: Annotated[
+        str | None, typer.Option(help="Probabilities: none, sigmoid, isotonic or venn-abers.")
+    ] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced: rare classes count as much as common ones.")
+    ] = None,
+    scale: Annotated[bool | None, typer.Option("--scale/--no-scale", help="Scale columns to unit variance.")] = None,
+    task: Annotated[str | None, typer.Option(help="classification or regression.")] = None,
+    keep: Annotated[list[str] | None, typer.Option(help="Column that must not be left out; may be repeated.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
+    test_size: Annotated[float, typer.Option(help="Share of the rows to test on.")] = 0.2,
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
+    scoring: Annotated[str | None, typer.Option(help="scikit-learn's scorer to choose by, such as f1_macro.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for tuning and training.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the split, the folds and the calibration.")] = 0,
+    device: Annotated[str, typer.Option(help="auto or cpu.")] = "auto",
+    format: Format = None,
+    header: Header = None,
+    code: Annotated[bool, typer.Option("--code/--no-code", help="Print the Python that does the same.")] = True,
+    json: Json = False,
+) -> None:
+    """Train, tune, test and certify a model of a table, and save it.
+
+    Every choice is printed with its reason and the option that changes it.
+
+    Examples:
+
+    - `maxmargin train digits --report digits.html`
+
+    - `maxmargin train people.csv --target buys --out people.mm`
+
+    - `maxmargin train a9a.svm.xz --kernel linear --time-limit 60`
+    """
+    given = {**locals(), "keep": keep or [], "drop": drop or []}
+    guarded(lambda screen: start_training(screen, given), json)
+
+
+def start_training(screen: Screen, given: dict[str, Any]) -> int:
+    """Check the options of ``train`` and run it."""
+    from maxmargin.cli._options import TrainOptions
+    from maxmargin.cli._train import train
+
+    names = [field.name for field in fields(TrainOptions)]
+    options = TrainOptions(**{name: given[name] for name in names})
+    return train(given["data"], options, screen, given["code"])
+
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file of data, or the name of a built-in set.")]
+Target = Annotated[str | None, typer.Option(help="Column to predict.")]
+
+
+@app.command("predict")
+def predict_command(
+    model: Model,
+    data: Data,
+    out: Annotated[Path | None, typer.Option(help="CSV to write; standard output if left out or -.")] = None,
+    coverage: Annotated[
+        float | None, typer.Option(help="Also sets of classes that hold the truth this often, such as 0.95.")
+    ] = None,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """Answers for the rows of a file of any size.
+
+    The first column is `prediction`; scores, and of a calibrated model probabilities, follow. Columns are found by
+    their names; the target may be there or not.
+
+    Examples:
+
+    - `maxmargin predict people.mm new.csv --out answers.csv`
+
+    - `maxmargin predict digits.mm digits --coverage 0.99 | head`
+    """
+
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._predict import predict
+
+        return predict(model, data, out, coverage, screen, format=format, header=header)
+
+    if json and (out is None or str(out) == "-"):
+        raise typer.BadParameter("--json needs --out: standard output cannot hold both")
+    guarded(work, json)
+
+
+@app.command("inspect")
+def inspect_command(
+    model: Model,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Its training data; found by name if they are at hand.")
+    ] = None,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """What a model is: kernel, parameters, certificate, zones, statuses, and the rows that decide.
+
+    Example: `maxmargin inspect digits.mm`
+    """
+
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._inspect import inspect
+
+        return inspect(model, data, screen, format=format, header=header)
+
+    guarded(work, json)
+
+
+@app.command("certify")
+def certify_command(
+    model: Model,
+    data: Data,
+    C: Annotated[float | None, typer.Option("--C", help="The cost, for LIBSVM's files, which do not store it.")] = None,
+    target: Target = None,
+    changed: Annotated[bool, typer.Option("--changed", help="Accept a file with another checksum.")] = False,
+    unsafe_pickle: Annotated[
+        bool, typer.Option("--unsafe-pickle", help="Load a pickled scikit-learn model, running the code in it.")
+    ] = False,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """Recompute the proof of a model from the data that it was trained on.
+
+    A model of `maxmargin train` remembers its training rows and the checksum of their file. The exit code is 1 if
+    there is no proof.
+
+    Examples:
+
+    - `maxmargin certify people.mm people.csv`
+
+    - `maxmargin certify a9a.model a9a.svm --C 1`
+    """
+
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._certify import certify
+
+        return certify(model, data, C, target, changed, unsafe_pickle, screen, format=format, header=header)
+
+    guarded(work, json)
+
+
+@app.command("convert")
+def convert_command(
+    source: Annotated[str, typer.Argument(help="A model or a file of data.")],
+    out: Annotated[Path, typer.Argument(help="Where to write; its ending is the format.")],
+    target: Target = None,
+    features: Annotated[int, typer.Option(help="Of LIBSVM's training data, if more than its file mentions.")] = 0,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """Models between .mm, LIBSVM's and LIBLINEAR's .model and .onnx; data between tables and svmlight.
+
+    Examples:
+
+    - `maxmargin convert people.mm people.onnx`
+
+    - `maxmargin convert people.csv people.svm --target buys`
+    """
+
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._convert import convert
+
+        return convert(source, out, target, features, screen, format=format, header=header)
+
+    guarded(work, json)
+
+
+@app.command("compare")
+def compare_command(
+    data: Data,
+    target: Target = None,
+    kernel: Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")] = None,
+    C: Annotated[float | None, typer.Option("--C", help="Cost of errors.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Width of the kernel.")] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")
+    ] = True,
+    seed: Annotated[int, typer.Option(help="Of the split and the folds.")] = 0,
+    format: Format = None,
+    header: Header = None,
+    json: Json = False,
+) -> None:
+    """The same machine by maxmargin and by scikit-learn: time, score and certified gap on your data.
+
+    Example: `maxmargin compare people.csv --target buys`
+    """
+
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._compare import compare
+        from maxmargin.cli._options import TrainOptions
+
+        options = TrainOptions(
+            target=target, kernel=kernel, C=C, gamma=gamma, tune=tune, seed=seed, format=format, header=header,
+            calibration="none",
+        )  # fmt: skip
+        return compare(data, options, screen)
+
+    guarded(work, json)
+
+
+@app.command("datasets")
+def datasets_command(json: Json = False) -> None:
+    """The built-in sets, which stand where a file does."""
+
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._doctor import datasets
+
+        return datasets(screen)
+
+    guarded(work, json)
+
+
+@app.command("doctor")
+def doctor_command(json: Json = False) -> None:
+    """Versions, back ends, threads, memory plan, extras, and a fit to see whether all is well."""
+
+    def work(screen: Screen) -> int:
+        from maxmargin.cli._doctor import doctor
+
+        return doctor(screen)
+
+    guarded(work, json)

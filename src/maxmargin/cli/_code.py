@@ -1,0 +1,181 @@
+"""The Python that trains the same model again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from maxmargin.cli._data import BUILT_IN
+from maxmargin.cli._machine import Pick
+from maxmargin.cli._options import TrainOptions
+from maxmargin.cli._prepare import Prepared
+
+WIDTH = 100
+
+
+def reproduction(prepared: Prepared, pick: Pick, options: TrainOptions, data: str) -> str:
+    """A script that runs as it is, beside the data."""
+    reading = read_lines(prepared, options, data)
+    imports, steps = step_lines(prepared)
+    lines = [
+        *import_lines(prepared, pick, imports),
+        "",
+        *reading,
+        *split_lines(prepared, options),
+        "",
+        "model = Pipeline(",
+        "    [",
+        *steps,
+        f"        {step('machine', call(pick.class_name, pick.params))}",
+        "    ]",
+        ")",
+        "model.fit(X[train], y[train])",
+        'print("score on the test rows:", model.score(X[test], y[test]))',
+        'print(model["machine"].certificate_)',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def import_lines(prepared: Prepared, pick: Pick, more: list[str]) -> list[str]:
+    """What the script imports, in the usual order."""
+    theirs = [*more, "from sklearn.model_selection import train_test_split", "from sklearn.pipeline import Pipeline"]
+    ours = [f"from maxmargin import {pick.class_name}"]
+    if prepared.source.built_in:
+        theirs.append(f"from sklearn.datasets import load_{prepared.source.name}")
+    else:
+        ours.append("from maxmargin.io import read_table")
+    return ["import numpy as np", *sorted(theirs), "", *ours]
+
+
+def read_lines(prepared: Prepared, options: TrainOptions, data: str) -> list[str]:
+    """Lines that make X and y."""
+    if prepared.source.built_in:
+        return built_in_lines(prepared)
+    how = "".join(
+        f", {name}={quoted(getattr(options, name))}"
+        for name in ("format", "header")
+        if getattr(options, name) is not None
+    )
+    lines = [f"table = read_table({quoted(data)}{how})"]
+    if len(prepared.rows) < len(prepared.source.table):
+        lines.append(
+            f"table = table.take(table.known({quoted(prepared.target)}))  # rows without an answer teach nothing"
+        )
+    if prepared.sparse:
+        lines.append("X = table.features")
+    else:
+        names = wrapped(prepared.chosen.used)
+        lines += [f"names = {names[0]}", *("        " + line for line in names[1:]), "X = table.rows(names)"]
+    target = f"table[{quoted(prepared.target)}]"
+    if prepared.classifies:
+        integral = prepared.y.dtype.kind == "i"
+        lines.append(f"y = {target}.astype({'int' if integral else 'str'})")
+    else:
+        lines.append(f"y = {target}")
+    return lines
+
+
+def built_in_lines(prepared: Prepared) -> list[str]:
+    """X and y of one of scikit-learn's sets."""
+    name, table = prepared.source.name, prepared.source.table
+    assert name in BUILT_IN
+    lines = [f"data = load_{name}()"]
+    features = [feature for feature in table.names if feature != "target"]
+    places = [features.index(feature) for feature in prepared.chosen.used]
+    if prepared.chosen.used == features:
+        lines.append("X = data.data")
+    else:
+        left = [place for place in range(len(features)) if place not in places]
+        lines.append(f"X = np.delete(data.data, {left}, axis=1)")
+    named = table["target"].dtype == object
+    lines.append("y = data.target_names[data.target]" if named else "y = data.target")
+    return lines
+
+
+def split_lines(prepared: Prepared, options: TrainOptions) -> list[str]:
+    """Lines that make train and test."""
+    how = f"test_size={options.test_size!r}, random_state={options.seed}"
+    if not prepared.together:
+        stratify = ", stratify=y" if prepared.classifies else ""
+        return [
+            f"train, test = train_test_split(np.arange(len(y)), {how}{stratify})",
+            "train, test = np.sort(train), np.sort(test)",
+        ]
+    if prepared.source.built_in:
+        copies = [
+            "_, copies, which = np.unique(X, axis=0, return_index=True, return_inverse=True)",
+            "copies = copies[which.ravel()]",
+        ]
+    else:
+        copies = ["copies = table.copies()" if prepared.sparse else "copies = table.copies(names)"]
+    stratify = ", stratify=y[first]" if prepared.classifies else ""
+    return [
+        *copies,
+        "first = np.unique(copies)  # of rows that are there more than once; copies stay on one side",
+        f"train, test = train_test_split(first, {how}{stratify})",
+        "train, test = (np.flatnonzero(np.isin(copies, part)) for part in (train, test))",
+    ]
+
+
+def wrapped(names: list[str]) -> list[str]:
+    """A list of names on lines of a readable length."""
+    lines, line = [], "["
+    for name in names:
+        piece = f"{quoted(name)}, "
+        if len(line) + len(piece) > WIDTH and line != "[":
+            lines.append(line.rstrip())
+            line = " "
+        line += piece
+    return [*lines, line.rstrip(", ") + "]"]
+
+
+def call(name: str, params: dict[str, Any]) -> str:
+    """A constructor call."""
+    return f"{name}({', '.join(f'{key}={quoted(value)}' for key, value in params.items())})"
+
+
+def quoted(value: Any) -> str:
+    """A value as code, text in double quotes."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def step(name: str, value: str) -> str:
+    """A step of a pipeline."""
+    return f'("{name}", {value}),'
+
+
+def step_lines(prepared: Prepared) -> tuple[list[str], list[str]]:
+    """(imports, lines of the steps before the machine)."""
+    numbers, categories = len(prepared.chosen.numbers), len(prepared.chosen.categories)
+    scale = "from sklearn.preprocessing import StandardScaler"
+    if prepared.sparse:
+        if not prepared.scale:
+            return [], []
+        return [scale], [" " * 8 + step("scale", "StandardScaler(with_mean=False)")]
+    filled = [step("fill", 'SimpleImputer(strategy="median")')]
+    filled += [step("scale", "StandardScaler()")] if prepared.scale else []
+    imports = ["from sklearn.impute import SimpleImputer"]
+    if not categories:
+        return [*imports, *([scale] if prepared.scale else [])], [" " * 8 + line for line in filled]
+    scaler = ", StandardScaler" if prepared.scale and numbers else ""
+    imports += [
+        "from sklearn.compose import ColumnTransformer",
+        f"from sklearn.preprocessing import OneHotEncoder{scaler}",
+    ]
+    text = [
+        step("fill", 'SimpleImputer(strategy="constant", fill_value="missing")'),
+        step("encode", 'OneHotEncoder(handle_unknown="ignore", sparse_output=False)'),
+    ]
+    parts = [part("numbers", filled, 0, numbers)] if numbers else []
+    parts.append(part("categories", text, numbers, numbers + categories))
+    return imports, [
+        '        ("columns", ColumnTransformer([',
+        *(line for lines in parts for line in lines),
+        "        ])),",
+    ]
+
+
+def part(name: str, steps: list[str], begin: int, end: int) -> list[str]:
+    """A part of a ColumnTransformer."""
+    inner = " ".join(steps).rstrip(",")
+    return [f'            ("{name}", Pipeline([{inner}]), list(range({begin}, {end}))),']

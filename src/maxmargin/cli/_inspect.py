@@ -1,0 +1,122 @@
+"""``maxmargin inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin import inspection
+from maxmargin.cli._data import BUILT_IN, checksum_of
+from maxmargin.cli._models import Model, load_model
+from maxmargin.cli._print import Screen, counted, figure, listed
+from maxmargin.cli._proof import proof_of, support_of
+from maxmargin.cli._training_data import TrainingData, training_data
+from maxmargin.report import Support
+
+#: Parameters of a machine that say how it was fitted rather than what it is.
+UNINTERESTING = ("verbose", "n_jobs", "cache_size", "warm_start", "dual", "intercept_scaling", "shrinking", "device")
+
+
+def inspect(path: Path, data: str | None, screen: Screen, **how: Any) -> int:
+    """Print what a model is, and with its data what the training rows are to it."""
+    model = load_model(path, data=data)
+    machine = model.machine
+    data = data or found_again(model)
+    rows = None if data is None else training_data(model, data, None, **how)
+    support, statuses = read_rows(model, rows)
+    screen.title(f"{path.name}: {type(machine).__name__}")
+    pairs = about(model)
+    screen.pairs(pairs)
+    if rows is None:
+        screen.notice("Zones, statuses and the rows that decide need the data: maxmargin inspect MODEL DATA")
+    if support is not None:
+        show_support(screen, support, statuses)
+    if screen.machine:
+        found: dict[str, Any] = {"model": str(path), **dict(pairs), "zones": None, "statuses": None, "deciding": None}
+        if support is not None:
+            found.update(zones=support.zones, statuses=statuses, deciding=support.deciding)
+        if hasattr(machine, "certificates_"):
+            found["proof"] = proof_of(machine.certificates_)
+        screen.document(found)
+    return 0
+
+
+def found_again(model: Model) -> str | None:
+    """The data by the name that the model remembers, if they are at hand and the same."""
+    name = model.record.get("data")
+    if name is None:
+        return None
+    if model.record.get("built_in"):
+        return str(name) if name in BUILT_IN else None
+    beside = [folder / str(name) for folder in (Path.cwd(), model.path.parent)]
+    same = (file for file in beside if file.is_file() and checksum_of(file) == model.record.get("sha256"))
+    return next(map(str, same), None)
+
+
+def about(model: Model) -> list[tuple[str, str]]:
+    """What a model is, line by line."""
+    machine, record = model.machine, model.record
+    pairs = [("file", f"{model.kind} model, {model.path.stat().st_size:,} bytes")]
+    if record:
+        rows = counted(len(record.get("train_rows", ())), "row")
+        pairs.append(("trained on", f"{rows} of {record.get('data')} ({record.get('created', 'time unknown')})"))
+        pairs.append(("target", f"{record.get('target')} ({record.get('task')})"))
+        names = [column["name"] for column in record.get("columns", ())]
+        pairs.append(("columns", listed(names, 8) if names else f"{record.get('features')} features"))
+        metrics = record.get("metrics", {})
+        pairs.append(
+            ("on test rows", ", ".join(f"{name} {figure(value)}" for name, value in list(metrics.items())[:3]))
+        )
+    if model.whole is not machine:
+        steps = [type(step).__name__ for _, step in model.whole.steps[:-1]]
+        pairs.append(("before it", " -> ".join(steps) or "nothing"))
+    pairs.append(("kernel", str(getattr(machine, "kernel_", "linear"))))
+    pairs.append(("parameters", parameters(machine)))
+    if hasattr(machine, "classes_"):
+        pairs.append(("classes", listed([str(label) for label in machine.classes_], 12)))
+    if hasattr(machine, "support_"):
+        pairs.append(("support vectors", f"{len(machine.support_):,}"))
+    if getattr(machine, "certificates_", None):
+        pairs.append(("proof", proof_of(machine.certificates_).sentence))
+    return pairs
+
+
+def parameters(machine: Any) -> str:
+    """Parameters that differ from their defaults."""
+    import inspect as python
+
+    defaults = {name: p.default for name, p in python.signature(type(machine).__init__).parameters.items()}
+    own = {name: value for name, value in machine.get_params(deep=False).items() if name not in UNINTERESTING}
+    changed = {name: value for name, value in own.items() if repr(value) != repr(defaults.get(name))}
+    return ", ".join(f"{name}={value!r}" for name, value in changed.items()) or "the defaults"
+
+
+def read_rows(model: Model, rows: TrainingData | None) -> tuple[Support | None, dict[str, int]]:
+    """What the training rows are to the machine."""
+    machine = model.machine
+    single = getattr(machine, "multiclass_", None) in ("crammer-singer", "weston-watkins")
+    unnamed = (np.asarray(getattr(machine, "support_", -1)) < 0).any()  # LIBSVM's files do not say which rows they were
+    if rows is None or unnamed or single:
+        return None, {}
+    support = support_of(machine, rows.X, rows.y, rows.rows, None, [])
+    if not hasattr(machine, "classes_"):
+        return support, {}
+    counts = inspection.status(machine, rows.X, rows.y).counts()
+    return support, {name: number for name, number in counts.items() if number}
+
+
+def show_support(screen: Screen, support: Support, statuses: dict[str, int]) -> None:
+    """Zones, statuses and the heaviest rows."""
+    screen.title("Where the training rows lie")
+    screen.grid(["zone", "rows"], [[zone, f"{number:,}"] for zone, number in support.zones.items()], right=(1,))
+    if statuses:
+        screen.title("What they are to the machine (a row counts once in every two-class problem)")
+        screen.grid(["status", "rows"], [[name, f"{number:,}"] for name, number in statuses.items()], right=(1,))
+    screen.title("Rows that decide most")
+    lines = [
+        [f"{line['row']:,}", str(line["label"]), figure(line["coefficient"]), figure(line["margin"])]
+        for line in support.deciding
+    ]
+    screen.grid(["row of the file (from 0)", "answer", "coefficient", "margin"], lines, right=(0, 2, 3))

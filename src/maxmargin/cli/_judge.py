@@ -1,0 +1,111 @@
+"""How good the answers are for rows that no choice has seen, and how sure that is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import metrics as m
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from maxmargin.cli._arrays import Array, FloatArray
+from maxmargin.report import Test
+
+#: Samples of the test rows behind an interval, and the most rows that are sampled.
+SAMPLES, SAMPLED_ROWS = 200, 20_000
+Z95 = 1.959963984540054
+
+Metric = Callable[[Array, Array], float]
+
+CLASSES: dict[str, Metric] = {
+    "accuracy": m.accuracy_score,
+    "balanced accuracy": m.balanced_accuracy_score,
+    "error": lambda truth, answer: 1.0 - float(m.accuracy_score(truth, answer)),
+}
+NUMBERS: dict[str, Metric] = {
+    "R2": m.r2_score,
+    "mean absolute error": m.mean_absolute_error,
+    "root mean squared error": m.root_mean_squared_error,
+    "median absolute error": m.median_absolute_error,
+}
+
+
+def judge(model: Any, X: Any, y: Array, y_train: Array, classifies: bool, seed: int) -> Test:
+    """Test results of a fitted model."""
+    predicted = np.asarray(model.predict(X))
+    constant = DummyClassifier(strategy="most_frequent") if classifies else DummyRegressor(strategy="mean")
+    guess = constant.fit(np.zeros((len(y_train), 1)), y_train).predict(np.zeros((len(y), 1)))
+    if not classifies:
+        found = {name: float(metric(y, predicted)) for name, metric in NUMBERS.items()}
+        plain = {name: float(metric(y, guess)) for name, metric in NUMBERS.items()}
+        intervals = {name: sampled(metric, y, predicted, seed) for name, metric in NUMBERS.items()}
+        return Test(found, plain, intervals, y, predicted)
+    return judge_classes(model, X, y, predicted, guess, seed)
+
+
+def judge_classes(model: Any, X: Any, y: Array, predicted: Array, guess: Array, seed: int) -> Test:
+    """Test results of a classifier."""
+    scores = np.asarray(model.decision_function(X))
+    probabilities = np.asarray(model.predict_proba(X)) if hasattr(model, "predict_proba") else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class without a test row
+        found = {name: float(metric(y, predicted)) for name, metric in CLASSES.items()}
+        plain = {name: float(metric(y, guess)) for name, metric in CLASSES.items()}
+        right = int(np.count_nonzero(y == predicted))
+        intervals = {"accuracy": wilson(right, len(y)), "error": wilson(len(y) - right, len(y))}
+        intervals["balanced accuracy"] = sampled(CLASSES["balanced accuracy"], y, predicted, seed)
+    labels = list(model.classes_)
+    rank(found, plain, intervals, y, labels, scores, seed)
+    if probabilities is not None:
+        found["log loss"] = float(m.log_loss(y, probabilities, labels=labels))
+        shares = np.array([np.mean(y == label) for label in labels])
+        plain["log loss"] = float(m.log_loss(y, np.tile(shares, (len(y), 1)), labels=labels))
+    confusion = np.asarray(m.confusion_matrix(y, predicted, labels=labels))
+    return Test(
+        found, plain, intervals, y, predicted, [str(label) for label in labels], confusion, scores, probabilities
+    )
+
+
+def rank(found, plain, intervals, y: Array, labels: list[Any], scores: FloatArray, seed: int) -> None:
+    """Areas under the ROC and precision-recall curves; of many classes the mean of each against the rest."""
+    if len(labels) == 2:
+        positive = y == labels[1]
+        if positive.all() or not positive.any():
+            return
+        found["ROC AUC"], plain["ROC AUC"] = float(m.roc_auc_score(positive, scores)), 0.5
+        found["PR AUC"], plain["PR AUC"] = float(m.average_precision_score(positive, scores)), float(positive.mean())
+        intervals["ROC AUC"] = sampled(m.roc_auc_score, positive, scores, seed)
+        intervals["PR AUC"] = sampled(m.average_precision_score, positive, scores, seed)
+        return
+    there = [k for k, label in enumerate(labels) if 0 < np.count_nonzero(y == label) < len(y)]
+    if there:
+        areas = [m.roc_auc_score(y == labels[k], scores[:, k]) for k in there]
+        found["ROC AUC"], plain["ROC AUC"] = float(np.mean(areas)), 0.5
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """95 % interval of a share (Wilson 1927)."""
+    p, z2 = right / n, Z95**2
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z95 * np.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    low, high = round(float(centre - half), 12), round(float(centre + half), 12)
+    return max(0.0, low), min(1.0, high)
+
+
+def sampled(metric: Metric, truth: Array, answer: Array, seed: int) -> tuple[float, float]:
+    """95 % interval of a metric: of samples of the test rows, drawn with replacement (Efron 1979)."""
+    if len(truth) > SAMPLED_ROWS:
+        truth, answer = truth[:SAMPLED_ROWS], answer[:SAMPLED_ROWS]
+    draw, found = np.random.default_rng(seed), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a sample may lack a class; it says nothing then
+        for _ in range(SAMPLES):
+            rows = draw.integers(0, len(truth), len(truth))
+            if len(np.unique(truth[rows])) > 1:
+                found.append(float(metric(truth[rows], answer[rows])))
+    if len(found) < SAMPLES // 2:
+        return float("nan"), float("nan")
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,172 @@
+"""``maxmargin train``: read, split, choose, tune, fit, test, prove, save."""
+
+from __future__ import annotations
+
+import platform
+import time
+import warnings
+from collections import Counter
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+
+import maxmargin
+from maxmargin import io
+from maxmargin.cli._code import reproduction
+from maxmargin.cli._data import read_source
+from maxmargin.cli._errors import INTERRUPTED, Finishing, InputError, check_writable
+from maxmargin.cli._judge import judge
+from maxmargin.cli._machine import Pick, pick_machine
+from maxmargin.cli._options import TrainOptions
+from maxmargin.cli._prepare import Prepared, encoder_steps, prepare
+from maxmargin.cli._print import Screen, progress_on_stderr
+from maxmargin.cli._proof import proof_of, support_of
+from maxmargin.cli._show import show_findings, summary
+from maxmargin.report import Findings, Notice, write_report
+
+#: Fits of more rows than this show their progress.
+LONG_FIT = 5_000
+#: Seconds of a fit that has less left of its time limit.
+LEAST_TIME = 1.0
+
+
+def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = True) -> int:
+    """Train a model of the data; the exit code."""
+    began = time.perf_counter()
+    out = options.out or Path(Path(data).name.split(".")[0] + ".mm")
+    check_writable(out, "--out", data)
+    check_writable(options.report, "--report", data, out)
+    source = read_source(data, format=options.format, header=options.header)
+    seconds = {"read": time.perf_counter() - began}
+    screen.line(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", "bold")
+    prepared = prepare(source, options)
+    model, pick, ended = fit(prepared, options, screen, began, seconds)
+    replaced = out.exists()
+    with Finishing() as finishing:
+        findings = find(model, pick, prepared, options, data, seconds)
+        io.save(model, out, record=record_of(findings, prepared, options))
+        if options.report is not None:
+            write_report(findings, options.report)
+    seconds["all"] = time.perf_counter() - began
+    show_findings(screen, findings, out, replaced, options.report, show_code)
+    if screen.machine:
+        screen.document(summary(findings, out, options.report))
+    return INTERRUPTED if ended or finishing.pressed else 0
+
+
+def width_of(table: Any) -> str:
+    """How many columns there are."""
+    return f"{len(table.names) + (0 if table.features is None else table.features.shape[1]):,}"
+
+
+def fit(prepared: Prepared, options: TrainOptions, screen: Screen, began: float, seconds: dict[str, float]):
+    """(the fitted pipeline, the pick, whether Ctrl-C ended tuning or training early)."""
+    start = time.perf_counter()
+    chosen = prepared.chosen
+    steps = encoder_steps(len(chosen.numbers), len(chosen.categories), prepared.sparse, prepared.scale)
+    encoders = Pipeline(steps) if steps else None
+    y = prepared.y[prepared.train]
+    X = prepared.train_rows if encoders is None else encoders.fit_transform(prepared.train_rows)
+    if not X.shape[1]:
+        raise InputError("no column is left after encoding; look at the columns that were left out")
+    pick = pick_machine(X, y, prepared.classifies, options, screen)
+    seconds["tune"] = time.perf_counter() - start
+    start = time.perf_counter()
+    if options.time_limit is not None:
+        pick.params["time_limit"] = max(LEAST_TIME, round(began + options.time_limit - start, 1))
+    machine = pick.machine()
+    if screen.live and len(y) > LONG_FIT:
+        machine.set_params(verbose=True)
+    with progress_on_stderr(), warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        machine.fit(X, y)
+    machine.set_params(**({"verbose": False} if machine.verbose else {}))
+    late = [str(w.message) for w in heard if issubclass(w.category, ConvergenceWarning)]
+    pick.remarks += late[:1]
+    seconds["train"] = time.perf_counter() - start
+    ended = pick.interrupted or any("interrupt" in text.lower() or "ctrl-c" in text.lower() for text in late)
+    return Pipeline([*steps, ("machine", machine)]), pick, ended
+
+
+def find(
+    model: Pipeline, pick: Pick, prepared: Prepared, options: TrainOptions, data: str, seconds: dict[str, float]
+) -> Findings:
+    """Everything there is to say about a fitted model."""
+    start = time.perf_counter()
+    y = prepared.y[prepared.train]
+    test = judge(model, prepared.test_rows, prepared.y[prepared.test], y, prepared.classifies, options.seed)
+    seconds["test"] = time.perf_counter() - start
+    machine = model["machine"]
+    encoded = model[:-1].transform(prepared.train_rows) if len(model) > 1 else prepared.train_rows
+    values = None if prepared.sparse else prepared.train_rows
+    single = getattr(machine, "multiclass_", None) in ("crammer-singer", "weston-watkins") and len(test.labels) > 2
+    support = None
+    if not single:  # one problem for all classes has no margin of two sides
+        rows = prepared.rows[prepared.train]
+        support = support_of(machine, encoded, y, rows, values, prepared.chosen.used)
+    table = prepared.source.table
+    return Findings(
+        title=f"{prepared.target} from {prepared.source.name}",
+        source=prepared.source.name,
+        checksum=prepared.source.checksum,
+        version=maxmargin.__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        task=prepared.question.task,
+        target=prepared.target,
+        rows=len(table),
+        train_rows=len(prepared.train),
+        test_rows=len(prepared.test),
+        columns=prepared.chosen.columns,
+        notices=[*prepared.notices, *(Notice("training", remark) for remark in pick.remarks)],
+        choices=[*prepared.choices, *pick.choices],
+        tuning=pick.tuning,
+        test=test,
+        cross_validated=pick.cross_validated,
+        proof=proof_of(machine.certificates_),
+        support=support,
+        code=reproduction(prepared, pick, options, data),
+        seconds=seconds,
+        versions={name: value for name, value in versions().items() if name != "maxmargin"},
+        class_counts={str(label): n for label, n in sorted(Counter(y.tolist()).items())} if prepared.classifies else {},
+    )
+
+
+def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> dict[str, Any]:
+    """What a model file remembers about its training."""
+    chosen = prepared.chosen
+    return {
+        "data": prepared.source.name,
+        "sha256": prepared.source.checksum,
+        "built_in": prepared.source.built_in,
+        "target": prepared.target,
+        "task": prepared.question.task,
+        "columns": [
+            *({"name": name, "kind": "number"} for name in chosen.numbers),
+            *({"name": name, "kind": "category"} for name in chosen.categories),
+        ],
+        "features": int(prepared.X.shape[1]) if prepared.sparse else None,
+        "read": {"format": options.format, "header": options.header},
+        "train_rows": prepared.rows[prepared.train],
+        "test_rows": prepared.rows[prepared.test],
+        "choices": [asdict(choice) for choice in findings.choices],
+        "metrics": findings.test.metrics,
+        "code": findings.code,
+        "created": findings.created,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the model was made with."""
+    return {
+        "maxmargin": maxmargin.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }

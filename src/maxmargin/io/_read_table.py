@@ -1,0 +1,193 @@
+"""The front door to tables: which format a file has, the whole of it, or a stream of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import Array
+from maxmargin.io._files import DAMAGE, FORMATS, damaged, ending, located, opened
+from maxmargin.io._options import Options, check_count
+from maxmargin.io._svmlight import chunks as svmlight_chunks
+from maxmargin.io._table import Kind, Table
+from maxmargin.io._table_binary import arrow_tables, npz_table
+from maxmargin.io._table_text import TextOptions, text_tables
+
+#: Endings of file names, by format; what has none of them is looked into.
+TABLE_FORMATS = {
+    **FORMATS,
+    "svmlight": (".svm", ".svmlight", ".libsvm"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "npz": (".npz",),
+}
+SVMLIGHT_LINE = re.compile(rb"\s*[^\s:,;#]+(\s+\d+:[^\s:,;]+)+\s*(#.*)?")
+#: Name of the column of labels of an svmlight file.
+LABEL = "label"
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+) -> Table:
+    """Read a whole table: numbers, text and gaps.
+
+    A column is numbers if every cell that is not missing is one, and text otherwise. Empty cells and ``NA``, ``N/A``,
+    ``NaN``, ``null``, ``None`` and ``?`` are missing. What cannot be a table is an error that names file and line.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of text (CSV, TSV, svmlight), Parquet, Arrow (Feather) or NumPy's npz with arrays X and y; ending also
+        in ``.gz``, ``.bz2`` or ``.xz`` if it is compressed.
+    format : {'csv', 'svmlight', 'parquet', 'arrow', 'npz'}, optional
+        By default the name's ending decides, or, if that says nothing, the first line.
+    separator : str, optional
+        CSV: what stands between cells. By default tabs in ``.tsv`` files, and elsewhere the one of comma, semicolon,
+        tab and bar that the first line has most of.
+    header : bool, optional
+        CSV: whether the first line holds names. By default it does if it is all text, or has text above a number.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from maxmargin.io import read_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,town,buys\\n31,Ulm,yes\\n,Bonn,no\\n54,?,yes\\n")
+    ...     table = read_table(path)
+    >>> table.names, table["age"].tolist(), table["town"].tolist()
+    (('age', 'town', 'buys'), [31.0, nan, 54.0], ['Ulm', 'Bonn', nan])
+    """
+    file = located(path)
+    kind = table_format(file, format)
+    if kind != "csv":
+        return joined(tables_of(file, kind, 65536, None))
+    options = TextOptions(separator=separator, header=header)
+    parts: list[Table] = []
+    text: set[str] = set()
+    for part in text_tables(file, options):
+        parts.append(part)
+        text.update(name for name in part.names if part.kind(name) == "category")
+    mixed: dict[str, Kind] = {name: "category" for name in text if any(part.kind(name) == "number" for part in parts)}
+    if mixed:  # cells that were read as numbers are needed as they were written
+        parts = list(text_tables(file, TextOptions(separator=separator, header=header, kinds=mixed)))
+    return joined(parts)
+
+
+def read_table_chunks(
+    path: str | os.PathLike[str],
+    rows: int = 65536,
+    *,
+    kinds: dict[str, Kind] | None = None,
+    format: str | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+    n_features: int | None = None,
+) -> Generator[Table, None, None]:
+    """Read a table of any size, some rows at a time.
+
+    Parameters
+    ----------
+    path, format, separator, header
+        As in :func:`read_table`.
+    rows : int, default=65536
+        Rows of each table but the last.
+    kinds : dict of str to {'number', 'category'}, optional
+        What columns of text files have to be; text in a column of numbers is an error that names the line. Columns
+        that are not named may be numbers in one table and text in the next.
+    n_features : int, optional
+        svmlight: the number of features, which files do not say.
+
+    Returns
+    -------
+    generator of Table
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from maxmargin.io import read_table_chunks
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "long.csv")
+    ...     written = path.write_text("a,b\\n1,2\\n3,4\\n5,6\\n")
+    ...     [table["b"].tolist() for table in read_table_chunks(path, rows=2)]
+    [[2.0, 4.0], [6.0]]
+    """
+    check_count("rows", rows)
+    file = located(path)
+    kind = table_format(file, format)
+    if kind == "csv":
+        return (part for part in text_tables(file, TextOptions(rows, separator, header, kinds)))
+    return (part for part in tables_of(file, kind, rows, n_features))
+
+
+def table_format(path: Path, asked: str | None) -> str:
+    """The format asked for, the one the name stands for, or the one the first line looks like."""
+    if asked is not None and asked not in TABLE_FORMATS:
+        raise ValueError(f"format={asked!r} is unknown; pass one of {', '.join(map(repr, TABLE_FORMATS))}")
+    found = asked or next((name for name, ends in TABLE_FORMATS.items() if ending(path) in ends), None)
+    if found is not None:
+        return found
+    try:
+        with opened(path) as file:
+            line = file.readline(2**20)
+    except DAMAGE as error:
+        raise damaged(str(path), error) from error
+    if b"\0" in line and not line.startswith((b"\xff\xfe", b"\xfe\xff")):
+        known = ", ".join(f"{name} ({', '.join(ends)})" for name, ends in TABLE_FORMATS.items())
+        raise ValueError(f"{path} is not text, and its name does not tell the format; known are {known}")
+    return "svmlight" if SVMLIGHT_LINE.fullmatch(line.strip(b"\r\n")) else "csv"
+
+
+def tables_of(path: Path, format: str, rows: int, n_features: int | None) -> Iterator[Table]:
+    """The tables of a file that is not CSV."""
+    if format == "npz":
+        whole = npz_table(path)
+        for start in range(0, len(whole), rows):
+            part = whole.take(np.arange(start, min(start + rows, len(whole))))
+            yield Table(path, part.names, part.columns, first=start)
+    elif format == "svmlight":
+        yield from svmlight_tables(path, rows, n_features)
+    else:
+        yield from arrow_tables(path, format, rows)
+
+
+def svmlight_tables(path: Path, rows: int, n_features: int | None) -> Iterator[Table]:
+    """Labels as a column, features as they are."""
+    first = 0
+    for X, y in svmlight_chunks(path, Options(rows=rows, n_features=n_features, dtype=np.float64)):
+        X.sort_indices()
+        yield Table(path, (LABEL,), (y,), features=X, first=first)
+        first += len(y)
+    if not first:
+        raise ValueError(f"{path} has no rows of data; check that it was written completely")
+
+
+def joined(parts: Iterable[Table]) -> Table:
+    """One table of all rows."""
+    parts = list(parts)
+    first = parts[0]
+    columns = tuple(stacked([part.columns[place] for part in parts]) for place in range(len(first.names)))
+    features = None if first.features is None else sp.csr_matrix(sp.vstack([part.features for part in parts]))
+    lines = None if first.lines is None else np.concatenate([part.lines for part in parts if part.lines is not None])
+    return Table(first.path, first.names, columns, features, lines)
+
+
+def stacked(pieces: list[Array]) -> Array:
+    """One column; where a file stores text in one part and nothing in another, it is text."""
+    if any(piece.dtype == object for piece in pieces):
+        pieces = [piece.astype(object) for piece in pieces]
+    return np.concatenate(pieces)

@@ -1,0 +1,153 @@
+"""Tables as people keep them: named columns of numbers or text, with gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from maxmargin._types import Array, IntArray, RowData
+
+#: More named columns than this are refused; files of more have to be sparse.
+MOST_COLUMNS = 20_000
+#: Cells that stand for a value that is not known, in lower case.
+MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
+
+Kind = Literal["number", "category"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of a file, as columns.
+
+    Attributes
+    ----------
+    path : Path
+        Where it was read from.
+    names : tuple of str
+        Names of the columns; no two are the same.
+    columns : tuple of ndarrays of shape (rows,)
+        float64 for numbers, nan where a value is missing; objects for text: str, nan where it is missing.
+    features : csr_matrix or None
+        Of svmlight files, whose features have no names: all of them; ``columns`` is then the label alone.
+    lines : ndarray of shape (rows,) or None
+        The line on which every row begins; None where a file has no lines.
+    first : int
+        Number of the table's first row in the file, from 0.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    columns: tuple[Array, ...]
+    features: RowData | None = None
+    lines: IntArray | None = None
+    first: int = 0
+    _places: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_places", {name: place for place, name in enumerate(self.names)})
+
+    def __len__(self) -> int:
+        if self.columns:
+            return len(self.columns[0])
+        return 0 if self.features is None else int(self.features.shape[0])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
+    def __getitem__(self, name: str) -> Array:
+        """The column of that name."""
+        return self.columns[self._places[name]]
+
+    def kind(self, name: str) -> Kind:
+        """Whether the column holds numbers or text."""
+        return "category" if self[name].dtype == object else "number"
+
+    def known(self, name: str) -> Array:
+        """Whether the column has a value, for every row."""
+        return ~missing(self[name])
+
+    def rows(self, names: Iterable[str]) -> Array:
+        """Some columns as the rows of a matrix: float64 if all are numbers, objects otherwise."""
+        chosen = [self[name] for name in names]
+        dtype = object if any(column.dtype == object for column in chosen) else np.float64
+        matrix = np.empty((len(self), len(chosen)), dtype=dtype)
+        for place, column in enumerate(chosen):
+            matrix[:, place] = column
+        return matrix
+
+    def take(self, rows: IntArray | Array) -> Table:
+        """The table of some rows, by their numbers or as a mask."""
+        return replace(
+            self,
+            columns=tuple(column[rows] for column in self.columns),
+            features=None if self.features is None else self.features[rows],
+            lines=None if self.lines is None else self.lines[rows],
+        )
+
+    def copies(self, names: Sequence[str] = ()) -> IntArray:
+        """For every row, the number of the first row with the same values in these columns (or features)."""
+        first: dict[bytes, int] = {}
+        keys = sparse_keys(self.features) if self.features is not None else dense_keys(self, names)
+        return np.array([first.setdefault(key, row) for row, key in enumerate(keys)], dtype=np.int64)
+
+    def place(self, row: int) -> str:
+        """Where a row stands in the file, in words."""
+        if self.lines is None:
+            return f"{self.path}, row {self.first + row} (from 0)"
+        return f"{self.path}, line {self.lines[row]}"
+
+
+def missing(column: Array) -> Array:
+    """Whether every value is missing."""
+    if column.dtype == object:
+        return np.array([not isinstance(value, str) for value in column], dtype=bool)
+    return np.isnan(column)
+
+
+def dense_keys(table: Table, names: Sequence[str]) -> Iterable[bytes]:
+    """One key per row; equal rows have equal keys."""
+    matrix = np.empty((len(table), len(names)))
+    for place, name in enumerate(names):
+        column = table[name]
+        # text by its number, minus zero as zero
+        matrix[:, place] = numbered_text(column) if column.dtype == object else column + 0.0
+    return (row.tobytes() for row in matrix)
+
+
+def numbered_text(column: Array) -> Array:
+    """A number for every distinct text; nan where it is missing."""
+    numbers: dict[str, int] = {}
+    return np.array(
+        [numbers.setdefault(value, len(numbers)) if isinstance(value, str) else np.nan for value in column],
+        dtype=np.float64,
+    )
+
+
+def sparse_keys(X: Any) -> Iterable[bytes]:
+    """One key per row of a CSR matrix whose indices are sorted."""
+    for begin, end in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        yield X.indices[begin:end].tobytes() + X.data[begin:end].tobytes()
+
+
+def checked_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """The names, gaps filled; too many columns, or two of one name, are an error."""
+    if len(names) > MOST_COLUMNS:
+        raise ValueError(
+            f"{path} has {len(names):,} columns, and a table may have {MOST_COLUMNS:,}; so many are kept as svmlight "
+            "text (label index:value ...), which stores what is not zero"
+        )
+    if not names:
+        raise ValueError(f"{path} has no columns; check that it was written completely")
+    filled = [name.strip() or f"column {place + 1}" for place, name in enumerate(names)]
+    seen: dict[str, int] = {}
+    for place, name in enumerate(filled):
+        if name in seen:
+            raise ValueError(
+                f"{path}: columns {seen[name] + 1} and {place + 1} are both named {name!r}; rename one of them"
+            )
+        seen[name] = place
+    return tuple(filled)
