@@ -249,6 +249,7 @@ def test_a_model_of_svm_train_is_certified(tmp_path: Path) -> None:
     [
         (SVDD(), "has no SVDD"),
         (SVC(multiclass="ovr"), "multiclass='ovr'"),
+        (SVC(approximation="nystroem", n_components=5), "on landmarks"),
         (SVC(multiclass="code"), "multiclass='code'"),
         (SVC(multiclass="crammer-singer"), "crammer-singer"),
         (SVC(kernel=kernels.Gaussian(1.0) + 1.0), "no kernel"),

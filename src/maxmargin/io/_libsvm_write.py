@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import FloatArray
 from maxmargin.calibration import Sigmoid as Calibrator
+from maxmargin.certificates import is_approximation
 from maxmargin.estimators import SVC, NuSVC
 from maxmargin.exceptions import ModelFileError
 from maxmargin.io._atomic import replacing
@@ -47,6 +48,12 @@ def save_libsvm(model: Any, path: str | os.PathLike[str], *, probabilities: bool
         known = ", ".join(kind.__name__ for kind in MACHINES.values())
         raise ModelFileError(f"LIBSVM has no {type(model).__name__}; it has {known}", path)
     check_is_fitted(model)
+    if is_approximation(model):
+        raise ModelFileError(
+            "LIBSVM's file has no place for a machine on landmarks; fit with approximation=None, or use io.save or "
+            "io.export_onnx",
+            path,
+        )
     header = [f"svm_type {name}", *_kernel_lines(model.kernel_, path)]
     coef = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
     coef = np.asarray(coef, dtype=np.float64)
