@@ -1,8 +1,8 @@
 """Who may talk to the server: pages of its own, called by a name it knows.
 
-A page from elsewhere that a browser happens to show could otherwise use this server (cross-site requests), or pretend to
-be it (a foreign name that resolves to this computer). Every request must name a known host; a request that says where
-it comes from must come from the very same host and port.
+A page from elsewhere that a browser happens to show could otherwise use this server (cross-site requests), or pretend
+to be it (a foreign name that resolves to this computer). Every request must name a known host; a request that says
+where it comes from must come from the very same host and port.
 """
 
 from __future__ import annotations

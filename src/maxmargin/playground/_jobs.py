@@ -11,7 +11,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from maxmargin.playground._checks import BadRequest
 from maxmargin.playground._frames import Answer
@@ -21,6 +22,7 @@ log = logging.getLogger("maxmargin.playground")
 
 #: What a room does with a request: one answer, or an iterator of several.
 Work = Callable[["Job"], Answer | Iterator[Answer]]
+Handler = Callable[[Mapping[str, Any], "Job"], Answer | Iterator[Answer]]
 
 
 class Job:

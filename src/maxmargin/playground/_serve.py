@@ -171,7 +171,7 @@ def _accept(message: dict[str, Any], pool: Pool, tab: Tab) -> bytes | None:
         request = parsed(text)
         number = whole(request, "id", 0, MOST_REQUESTS)
         room, kind = request.get("room"), request.get("kind")
-        if not isinstance(room, str) or room not in ROOMS or kind not in ROOMS[room].kinds:
+        if not isinstance(room, str) or not isinstance(kind, str) or room not in ROOMS or kind not in ROOMS[room].kinds:
             raise BadRequest(f"there is no request {kind!r:.60} of a room {room!r:.60}")
         lane, body = f"{room}/{kind}", request.get("body")
         if request.get("cancel") is True:

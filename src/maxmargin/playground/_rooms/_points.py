@@ -25,8 +25,7 @@ def point_facts(model: Any, task: str, X: np.ndarray, y: np.ndarray | None) -> d
     if task != "classify":
         return _one_machine(model, task, X, y)
     facts = {"wrong": (model.predict(X) != y).astype(np.uint8)}
-    if len(model.classes_) == 2 or np.ndim(getattr(model, "intercept_", None)) == 1:
-        facts |= _zones(model, X, y)
+    facts |= _zones(model, X, y)
     try:
         found = status(model, X, y)
     except (TypeError, ValueError):  # a perceptron, or one problem for all classes: there are no statuses

@@ -12,12 +12,13 @@ from maxmargin import NotSeparableError
 from maxmargin.inspection import ZONES, margins
 from maxmargin.playground._checks import choice, view, whole
 from maxmargin.playground._frames import Answer
-from maxmargin.playground._jobs import Job
+from maxmargin.playground._jobs import Handler, Job
 from maxmargin.playground._limits import FINEST_GRID
 from maxmargin.playground._rooms._expressions import Call, script
 from maxmargin.playground._rooms._fitting import Fitted, fit, grid, proof
 from maxmargin.playground._rooms._machines import SCHEMES, Problem, read_problem
 from maxmargin.playground._rooms._points import NAMES, point_facts, task_names, tube_of
+from maxmargin.playground._rooms._tables import read_table
 
 #: Numbers of steps after which an animation shows where its solver is.
 MOMENTS = {
@@ -99,7 +100,13 @@ def schemes(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
 
 
 #: Kinds of requests.
-KINDS = {"fit": fit_points, "animate": animate, "trace": trace, "schemes": schemes}
+KINDS: dict[str, Handler] = {
+    "fit": fit_points,
+    "animate": animate,
+    "trace": trace,
+    "schemes": schemes,
+    "table": read_table,
+}
 
 
 # -- what the answers hold ----------------------------------------------------------------------------------------
@@ -161,11 +168,8 @@ def _not_separable(problem: Problem, error: NotSeparableError) -> Answer:
 
 
 def _code(problem: Problem) -> str:
-    closing = ["print(getattr(model, 'certificate_', 'no certificate: a perceptron has no optimum'))"]
-    if problem.call.name not in ("Perceptron", "KernelPerceptron"):
-        closing = ["print(model.certificate_)"]
-    else:
-        closing = ["print(model.mistakes_)"]
+    perceptron = problem.solver == "perceptron"  # which has no optimum, hence no certificate
+    closing = ["print(model.mistakes_, 'mistakes')" if perceptron else "print(model.certificate_)"]
     if problem.task == "classify":
         closing.append("print('accuracy', model.score(X, y))")
     return script(problem.call, problem.X, problem.y, closing)
