@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from maxmargin.playground._jobs import Handler
-from maxmargin.playground._rooms import svm
+from maxmargin.playground._rooms import kernel, loss, neural, svm
 
 
 class Room(NamedTuple):
@@ -23,4 +23,12 @@ class Room(NamedTuple):
 
 
 #: In the order of the page.
-ROOMS = {room.name: room for room in (Room("svm", "Support vectors", svm.KINDS),)}
+ROOMS = {
+    room.name: room
+    for room in (
+        Room("svm", "Support vectors", svm.KINDS),
+        Room("loss", "Losses", loss.KINDS),
+        Room("kernel", "Kernels", kernel.KINDS),
+        Room("neural", "Beside a network", neural.KINDS),
+    )
+}

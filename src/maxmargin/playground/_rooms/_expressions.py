@@ -105,14 +105,15 @@ def script(call: Call, X: np.ndarray, y: np.ndarray | None, closing: Sequence[st
     lines = ["import numpy as np", f"from maxmargin import {call.name}"]
     if call.names():
         lines.append(f"from maxmargin.kernels import {', '.join(sorted(call.names()))}")
-    lines += ["", f"X = np.array({_array(X)})"]
+    lines += ["", f"X = np.array({array_code(X)})"]
     if y is not None:
-        lines.append(f"y = np.array({_array(y)})")
+        lines.append(f"y = np.array({array_code(y)})")
     arguments = "X" if y is None else "X, y"
     return "\n".join([*lines, f"model = {call.code()}.fit({arguments})", *closing, ""])
 
 
-def _array(values: np.ndarray) -> str:
+def array_code(values: np.ndarray) -> str:
+    """The list in the code from which an array is made."""
     items = [repr(one) for one in values.tolist()]
     per_line = PER_LINE // 2 if values.ndim == 2 else 2 * PER_LINE
     rows = [", ".join(items[first : first + per_line]) for first in range(0, len(items), per_line)]
