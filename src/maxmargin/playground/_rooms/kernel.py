@@ -34,7 +34,8 @@ def gram(body: Mapping[str, Any], job: Job) -> Answer:
         order = order[np.linspace(0, len(order) - 1, MOST_ROWS).astype(np.int64)]
     rows, composed = X[order], composition_of(body)
     kernel = composed.make()
-    K = kernel(rows)
+    with np.errstate(over="ignore"):  # the check says it in words
+        K = kernel(rows)
     check = check_mercer(K)
     spectrum = scipy.linalg.eigvalsh((K + K.T) / 2)[::-1]
     held = np.cumsum(np.maximum(spectrum, 0.0))
@@ -63,7 +64,8 @@ def likeness(body: Mapping[str, Any], job: Job) -> Answer:
     columns, rows = whole(body, "columns", 2, FINEST_GRID, 100), whole(body, "rows", 2, FINEST_GRID, 75)
     left, right, bottom, top = view(body)
     z = np.array([[number(body, "zx", left, right), number(body, "zy", bottom, top)]])
-    found = composition_of(body).make()(grid((left, right, bottom, top), columns, rows), z)
+    with np.errstate(over="ignore"):
+        found = composition_of(body).make()(grid((left, right, bottom, top), columns, rows), z)
     if not np.isfinite(found).all():
         raise ValueError("the kernel is too large for the plane: it overflows; choose a smaller width or degree")
     return Answer({}, {"scores": found.astype(np.float32).reshape(rows, columns)})

@@ -82,7 +82,7 @@ def _rows(body: Mapping[str, Any]) -> Rows:
     X, y = points(body)
     every = whole(body, "held", 0, 10, 0)
     held = np.arange(len(X)) % every == 0 if every else np.zeros(len(X), dtype=bool)
-    if len(np.unique(y[~held])) < 2:
+    if len(np.unique(y)) < 2:
         raise BadRequest("points of two classes are needed: choose another class and click to add one")
     if len(np.unique(y)) > len(np.unique(y[~held])):
         raise BadRequest("every point of a class is held out: add points of it, or train on all")
