@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs, make_moons
-
-
 from starlette.testclient import TestClient
 
 from maxmargin.playground import make_app

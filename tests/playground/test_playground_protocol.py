@@ -41,7 +41,17 @@ def test_a_known_host_is_served(client: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["example.com", "example.com:8642", "127.0.0.1.example.com", "127.0.0.2", "user@127.0.0.1", "", "localhost:x", "//"]
+    "host",
+    [
+        "example.com",
+        "example.com:8642",
+        "127.0.0.1.example.com",
+        "127.0.0.2",
+        "user@127.0.0.1",
+        "",
+        "localhost:x",
+        "//",
+    ],
 )
 @pytest.mark.parametrize("path", ["/", "/rooms.json", "/static/app.js"])
 def test_a_foreign_host_is_refused(client: TestClient, host: str, path: str) -> None:
@@ -49,11 +59,23 @@ def test_a_foreign_host_is_refused(client: TestClient, host: str, path: str) -> 
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://example.com", "null", "http://127.0.0.1:9999", "http://localhost:8642", "file://", "http://[", "https://x@127.0.0.1:8642"]
+    "origin",
+    [
+        "http://example.com",
+        "null",
+        "http://127.0.0.1:9999",
+        "http://localhost:8642",
+        "file://",
+        "http://[",
+        "https://x@127.0.0.1:8642",
+    ],
 )
 def test_a_page_from_elsewhere_is_refused(client: TestClient, origin: str) -> None:
     assert client.get("/rooms.json", headers={"origin": origin}).status_code == 403
-    with pytest.raises(WebSocketDisconnect), client.websocket_connect(f"ws://{HOST}/socket", headers={"origin": origin}):
+    with (
+        pytest.raises(WebSocketDisconnect),
+        client.websocket_connect(f"ws://{HOST}/socket", headers={"origin": origin}),
+    ):
         pass
 
 
@@ -80,7 +102,9 @@ def test_the_page_is_bound_to_its_server(client: TestClient) -> None:
     assert headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize("path", ["/static/../_serve.py", "/static/%2e%2e/_serve.py", "/static/..%2f_serve.py", "/static/nothing.js"])
+@pytest.mark.parametrize(
+    "path", ["/static/../_serve.py", "/static/%2e%2e/_serve.py", "/static/..%2f_serve.py", "/static/nothing.js"]
+)
 def test_only_the_page_is_served(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
 
@@ -191,11 +215,28 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
     max_leaves=8,
 )
-NAMES = ["task", "x", "y", "c", "kernel", "C", "view", "columns", "rows", "solver", "formulation", "nu", "multiclass", "text"]
+NAMES = [
+    "task",
+    "x",
+    "y",
+    "c",
+    "kernel",
+    "C",
+    "view",
+    "columns",
+    "rows",
+    "solver",
+    "formulation",
+    "nu",
+    "multiclass",
+    "text",
+]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(changes=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4), kind=st.sampled_from(sorted(ROOMS["svm"].kinds)))
+@given(
+    changes=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4), kind=st.sampled_from(sorted(ROOMS["svm"].kinds))
+)
 def test_no_request_breaks_the_server(page: Any, moons: Any, changes: dict[str, Any], kind: str) -> None:
     number = page.send(kind, moons(**changes))
     while True:
@@ -217,7 +258,12 @@ def test_no_message_breaks_the_server(page: Any, message: Any) -> None:
 
 
 def test_frames_bring_back_what_was_sent_and_lie_on_words() -> None:
-    arrays = {"a": np.arange(5, dtype=np.uint8), "b": np.ones((2, 3), np.float32), "c": np.zeros(0), "d": np.arange(4, dtype=np.int32)}
+    arrays = {
+        "a": np.arange(5, dtype=np.uint8),
+        "b": np.ones((2, 3), np.float32),
+        "c": np.zeros(0),
+        "d": np.arange(4, dtype=np.int32),
+    }
     frame = encode({"id": 3, "values": {"x": np.float64(np.inf), "y": [1, np.nan], "z": np.arange(2)}}, arrays)
     header, found = decode(frame)
     assert header == {"id": 3, "values": {"x": None, "y": [1, None], "z": [0, 1]}}
@@ -277,7 +323,9 @@ def test_ctrl_c_stops_it_while_a_tab_is_being_served(moons: Any) -> None:
     from websockets.sync.client import connect
 
     command = [sys.executable, "-m", "maxmargin.playground", "--port", "0", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+    ) as server:
         assert server.stdout is not None
         line = server.stdout.readline()
         found = re.search(r"http://(127\.0\.0\.1:\d+)/", line)

@@ -66,7 +66,10 @@ def test_of_a_lane_only_the_newest_request_is_answered(desk: Desk) -> None:
     desk.wait(lambda: len(desk.heard) >= 2)
     desk.pool.submit(Job(tab, "fit", 7, at_once))
     desk.wait(lambda: len(desk.heard) >= 3)
-    assert [number for _, number, _, _ in desk.heard] in ([1, 6, 7], [2, 6, 7])  # 2 where the thread had not begun with 1
+    assert [number for _, number, _, _ in desk.heard] in (
+        [1, 6, 7],
+        [2, 6, 7],
+    )  # 2 where the thread had not begun with 1
 
 
 def test_lanes_do_not_replace_each_other(desk: Desk) -> None:

@@ -44,7 +44,10 @@ def run(code: str) -> Any:
         ({"name": "polynomial", "degree": 2, "coef0": 0.5, "gamma": 2.0}, Polynomial(2, 0.5, 2.0)),
         ({"name": "sigmoid", "gamma": 0.3, "coef0": -0.5}, Sigmoid(0.3, -0.5)),
         ({"name": "sum", "left": LINEAR, "right": GAUSSIAN}, Linear() + Gaussian(gamma=1.0)),
-        ({"name": "product", "left": {"name": "polynomial", "degree": 2}, "right": GAUSSIAN}, Polynomial(2) * Gaussian(gamma=1.0)),
+        (
+            {"name": "product", "left": {"name": "polynomial", "degree": 2}, "right": GAUSSIAN},
+            Polynomial(2) * Gaussian(gamma=1.0),
+        ),
     ],
     ids=lambda value: value["name"] if isinstance(value, dict) else "",
 )
@@ -82,7 +85,9 @@ def test_scores_and_statuses_are_the_librarys(page: Any, moons: Any, wanted: dic
     ],
     ids=str,
 )
-def test_the_code_on_the_page_gives_the_same_machine(page: Any, moons: Any, options: dict[str, Any], capsys: Any) -> None:
+def test_the_code_on_the_page_gives_the_same_machine(
+    page: Any, moons: Any, options: dict[str, Any], capsys: Any
+) -> None:
     body = moons(**options)
     values, arrays = page.ask("fit", body)
     model = run(values["code"])
@@ -265,7 +270,9 @@ def test_a_table_with_names(page: Any) -> None:
 
 @pytest.mark.parametrize("separator", [";", "\t", " "])
 def test_tables_without_names_and_with_other_separators(page: Any, separator: str) -> None:
-    text = "\n".join(separator.join(map(str, row)) for row in [(1.0, 2.0, 0), (2.0, 1.5, 1), (3.0, 0.5, 1), (0.5, 2.5, 0)])
+    text = "\n".join(
+        separator.join(map(str, row)) for row in [(1.0, 2.0, 0), (2.0, 1.5, 1), (3.0, 0.5, 1), (0.5, 2.5, 0)]
+    )
     values, arrays = page.ask("table", {"text": text})
     assert values["columns"] == ["column 1", "column 2", "column 3"]
     assert values["label"] == "column 3"
@@ -291,10 +298,19 @@ def test_tables_are_projected(page: Any, method: str) -> None:
     from sklearn.datasets import load_iris
 
     iris = load_iris()
-    lines = ["a,b,c,d,kind", *(",".join(map(str, row)) + f",{iris.target_names[k]}" for row, k in zip(iris.data, iris.target, strict=True))]
+    lines = [
+        "a,b,c,d,kind",
+        *(",".join(map(str, row)) + f",{iris.target_names[k]}" for row, k in zip(iris.data, iris.target, strict=True)),
+    ]
     values, arrays = page.ask("table", {"text": "\n".join(lines), "method": method})
     assert values["rows"] == 150
-    body = {"task": "classify", "x": arrays["px"].tolist(), "y": arrays["py"].tolist(), "c": arrays["c"].tolist(), "kernel": GAUSSIAN}
+    body = {
+        "task": "classify",
+        "x": arrays["px"].tolist(),
+        "y": arrays["py"].tolist(),
+        "c": arrays["c"].tolist(),
+        "kernel": GAUSSIAN,
+    }
     fitted, _ = page.ask("fit", {**body, "C": 10.0, "view": [-4, 4, -3, 3], "columns": 10, "rows": 10})
     assert fitted["accuracy"] > 0.93
 
