@@ -86,14 +86,14 @@ def page(opened: Callable[[], Any]) -> Iterator[Page]:
         yield one
 
 
-def body_of(X: np.ndarray, c: Any, **options: Any) -> dict[str, Any]:
+def body_of(X: np.ndarray, label: Any, **options: Any) -> dict[str, Any]:
     """A request of the SVM room for these points."""
     X = np.round(X, 3)
     return {
         "task": "classify",
         "x": X[:, 0].tolist(),
         "y": X[:, 1].tolist(),
-        "c": np.asarray(c).tolist(),
+        "c": np.asarray(label).tolist(),
         "kernel": {"name": "gaussian", "gamma": 1.0},
         "C": 1.0,
         "view": [-4.0, 4.0, -3.0, 3.0],

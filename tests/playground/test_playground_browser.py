@@ -54,7 +54,8 @@ class Visitor:
         script = """
             const done = arguments[0];
             document.querySelector("#share").click();
-            import("/static/lib/link.js").then(({ unpacked }) => done(JSON.stringify(unpacked(location.hash.split("/")[1]))));
+            const text = location.hash.split("/")[1];
+            import("/static/lib/link.js").then(({ unpacked }) => done(JSON.stringify(unpacked(text))));
         """
         return json.loads(self.driver.execute_async_script(script))
 
@@ -72,7 +73,9 @@ class Visitor:
             context.drawImage(canvas, 0, 0, small.width, small.height);
             const bytes = context.getImageData(0, 0, small.width, small.height).data;
             let text = "";
-            for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+            for (let at = 0; at < bytes.length; at += 8192) {
+                text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+            }
             return [small.width, small.height, btoa(text)];
         """
         import base64
@@ -89,7 +92,10 @@ class Visitor:
 
     def settled(self) -> None:
         """Wait until the newest request has been answered and nothing more is under way."""
-        script = "return document.querySelector('.stage > .plane').dataset.answer + document.querySelector('.waiting').hidden"
+        script = """
+            const waiting = document.querySelector(".waiting");
+            return document.querySelector(".stage > .plane").dataset.answer + waiting.hidden;
+        """
         before = [""] * 4
 
         def calm() -> bool:

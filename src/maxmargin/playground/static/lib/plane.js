@@ -131,6 +131,7 @@ export class Plane {
     on("pointerleave", () => { if (!this.drag) this.hover(-1); });
     on("contextmenu", (event) => {
       event.preventDefault();
+      this.drag = null;
       if (this.editable) this.remove(this.nearest(...at(event), REACH.mouse));
     });
     on("keydown", (event) => this.key(event));

@@ -45,7 +45,7 @@ class Room {
     this.compare = button("Compare all five", () => this.runComparison());
     this.panel.classes.append(this.compare);
     this.table = new TableDialog(this.context, (points) => this.usePoints(points));
-    this.code = make("pre", { tabindex: 0, "aria-label": "Python code" });
+    this.code = make("pre", { tabindex: 0, role: "group", "aria-label": "Python code" });
     const python = card("The same in Python", this.code, button("Copy", () => this.copyCode()));
     python.classList.add("python");
     stage.append(this.toolbar());
@@ -162,7 +162,8 @@ class Room {
     this.lateTimer = setTimeout(() => { this.waiting.hidden = false; }, LATE);
     const body = request(this.state, this.plane.points, this.plane.view, dragging);
     this.context.ask("fit", body, (answer) => this.receive(answer));
-    if (!dragging) this.context.ask("trace", body, (answer) => this.receiveTrace(answer));
+    if (dragging) this.context.cancel("trace");
+    else this.followGap(body);
     if (!dragging && !this.comparison.root.hidden) this.runComparison();
   }
 
@@ -196,14 +197,23 @@ class Room {
   show(answer) {
     this.answer = answer;
     if (answer.values.names) this.words = answer.values;
-    this.certificate.show({ ...answer.values, width: answer.values.width });
+    this.certificate.show(answer.values);
     this.legend.show(answer, this.words?.task === answer.values.task ? this.words.names : null);
     if (answer.values.code !== undefined) this.code.textContent = answer.values.code;
   }
 
-  receiveTrace(answer) {
-    this.trace = answer.error || !this.answer?.values.separable ? null : { ...answer.values, gap: Array.from(answer.arrays.gap) };
-    if (!this.player.active) this.certificate.chart.show(this.trace);
+  // The gap of this machine, falling: a point for every moment that the server has looked at.
+  followGap(body) {
+    const trace = { steps: [], gap: [], unit: "" };
+    this.context.ask("trace", body, ({ values }) => {
+      if (values && "steps" in values) {
+        trace.steps.push(values.steps);
+        trace.gap.push(values.relative_gap);
+        trace.unit = values.unit;
+      }
+      this.trace = trace;
+      if (!this.player.active) this.certificate.chart.show(trace);
+    });
   }
 
   showFrame(frame) {
