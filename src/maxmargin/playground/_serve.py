@@ -63,6 +63,7 @@ def serve(
         timeout_graceful_shutdown=STOP_SECONDS,
         lifespan="on",
     )
+    threading.Thread(target=_warm_up, daemon=True).start()
     print(f"playground on {address} (Ctrl-C stops it)", flush=True)
     if open_browser:
         threading.Timer(0.6, webbrowser.open, [address]).start()
@@ -195,6 +196,17 @@ def _frame(lane: str, number: int, answer: Answer | Exception, last: bool) -> by
 
 
 # -- starting -----------------------------------------------------------------------------------------------------
+
+
+def _warm_up() -> None:
+    """Load what the first fit needs, while the browser opens."""
+    from maxmargin import SVC
+    from maxmargin.inspection import status
+
+    X, y = [[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]], [1, 1, 2, 2]
+    model = SVC(n_jobs=1).fit(X, y)
+    model.decision_function(X)
+    status(model, X, y)
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -30,6 +30,8 @@ MOMENTS = {
 }
 #: Passes of Pegasos in a feature space: a pass is many steps.
 KERNEL_PASSES = (1, 1.15, 60)
+#: No gap is drawn below this.
+ROUNDING = 1e-16
 
 
 def fit_points(body: Mapping[str, Any], job: Job) -> Answer:
@@ -63,26 +65,22 @@ def animate(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
             return
 
 
-def trace(body: Mapping[str, Any], job: Job) -> Answer:
+def trace(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
     """How the gap falls: the certificates of fits that end after 1, 2, 4, ... steps."""
     problem = read_problem(body)
-    call, steps, primal, dual, gap = _scheduled(problem, job), [], [], [], []
-    for number in _moments(problem):
+    call = _scheduled(problem, job)
+    for steps in _moments(problem):
         try:
-            model = fit(call.having(**{problem.steps: number}), problem.X, problem.y, job).model
+            model = fit(call.having(**{problem.steps: steps}), problem.X, problem.y, job).model
         except NotSeparableError:
-            break
-        certificate = getattr(model, "certificate_", None)
-        if certificate is None or job.must_stop():
-            break
-        steps.append(number)
-        primal.append(certificate.primal)
-        dual.append(certificate.dual)
-        gap.append(max(certificate.relative_gap, 1e-16))
+            return
+        certificate = proof(model)
+        if certificate is None:
+            return
+        gap = max(certificate["relative_gap"], ROUNDING)
+        yield Answer({**certificate, "relative_gap": gap, "steps": steps, "unit": problem.unit})
         if _finished(model):
-            break
-    found = {"primal": primal, "dual": dual, "gap": gap}
-    return Answer({"unit": problem.unit, "steps": steps}, {name: np.array(v) for name, v in found.items()})
+            return
 
 
 def schemes(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
@@ -131,7 +129,7 @@ def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any]) -> Answe
             arrays["scores"] = model.decision_function(cells).astype(np.float32).reshape(rows, columns)
     values["milliseconds"] = {"fit": fitted.milliseconds, "grid": 1e3 * (time.perf_counter() - began)}
     if task == "classify":
-        values["classes"] = model.classes_
+        values |= {"classes": model.classes_, "width": _width(model, problem)}
     facts = point_facts(model, task, problem.X, problem.y)
     values |= {"certificate": proof(model), "vectors": int(facts["support"].sum())}
     if "wrong" in facts:
@@ -152,11 +150,17 @@ def _words(problem: Problem, fitted: Fitted) -> dict[str, Any]:
     }
     if problem.task == "classify":
         words["tasks"] = task_names(model, problem.X, problem.y)
-        try:
-            words["width"] = margins(model, problem.X, problem.y).width
-        except (TypeError, ValueError):  # machines that inspection does not read
-            words["width"] = None
     return words
+
+
+def _width(model: Any, problem: Problem) -> float | None:
+    """The width of the strip between two classes."""
+    if len(model.classes_) > 2:
+        return None
+    try:
+        return float(margins(model, problem.X, problem.y).width)
+    except (TypeError, ValueError):  # machines that inspection does not read
+        return None
 
 
 def _not_separable(problem: Problem, error: NotSeparableError) -> Answer:

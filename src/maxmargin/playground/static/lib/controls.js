@@ -18,7 +18,8 @@ export function card(title, ...children) {
 }
 
 // The room's guide: what to try and what to notice, in three sentences.
-export const guide = (text) => make("p", { class: "guide" }, text);
+export const guide = (text) =>
+  make("details", { class: "guide", open: innerWidth > 900 }, make("summary", {}, "What to try"), make("p", {}, text));
 
 export function select(label, options, onChange) {
   const id = `control-${++count}`;

@@ -53,7 +53,7 @@ export class Plane {
   py(y) { return ((this.view[3] - y) / (this.view[3] - this.view[2])) * this.height; }
   x(px) { return this.view[0] + (px / this.width) * (this.view[1] - this.view[0]); }
   y(py) { return this.view[3] - (py / this.height) * (this.view[3] - this.view[2]); }
-  get radius() { return Math.max(4, Math.min(6.5, this.width / 110)) * (this.points.length > 500 ? 0.7 : 1); }
+  get radius() { return Math.max(this.width < 280 ? 2.4 : 4, Math.min(6.5, this.width / 110)) * (this.points.length > 500 ? 0.7 : 1); }
 
   inside(x, y) {
     const edge = 0.005 * (this.view[1] - this.view[0]);
@@ -131,6 +131,7 @@ export class Plane {
     on("pointerleave", () => { if (!this.drag) this.hover(-1); });
     on("contextmenu", (event) => {
       event.preventDefault();
+      this.drag = null;
       if (this.editable) this.remove(this.nearest(...at(event), REACH.mouse));
     });
     on("keydown", (event) => this.key(event));

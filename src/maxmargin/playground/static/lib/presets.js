@@ -25,7 +25,7 @@ const arc = (n, c, sign, noise, { uniform, normal }) =>
   Array.from({ length: n }, () => {
     const angle = Math.PI * uniform();
     const x = sign * (1.5 * Math.cos(angle) - 0.75);
-    const y = sign * (1.5 * Math.sin(angle) - 0.5);
+    const y = sign * (1.5 * Math.sin(angle) - 0.375);
     return { x: x + noise * normal(), y: y + noise * normal(), c };
   });
 
