@@ -2,69 +2,50 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from starlette.testclient import TestClient
 
-from maxmargin.playground import make_app
-from maxmargin.playground._frames import decode
+from tests.playground.conftest import HOST, Page
 
 VIEW = [-4.0, 4.0, -3.0, 3.0]
 
 
 class Talk:
-    """One tab of a server of its own; use it as a context."""
+    """A tab that is in one room."""
 
-    def __init__(self, room: str) -> None:
-        self.room, self.count = room, 0
-        self.client = TestClient(make_app(workers=1), base_url="http://127.0.0.1")
+    def __init__(self, page: Page, room: str) -> None:
+        self.page, self.room = page, room
 
-    def __enter__(self) -> Talk:
-        self.client.__enter__()
-        self.socket = self.client.websocket_connect("/socket", headers={"host": "127.0.0.1"}).__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.socket.__exit__(*error)
-        self.client.__exit__(*error)
-
-    def send(self, kind: str, body: dict[str, Any], **more: Any) -> int:
-        self.count += 1
-        self.socket.send_text(json.dumps({"room": self.room, "kind": kind, "id": self.count, "body": body, **more}))
-        return self.count
+    def send(self, kind: str, body: dict[str, Any]) -> int:
+        return self.page.send(kind, body, self.room)
 
     def read(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return decode(self.socket.receive_bytes())
+        return self.page.receive()
 
     def ask(self, kind: str, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """(values, arrays) of an answer in one part."""
-        self.send(kind, body)
-        header, arrays = self.read()
-        assert "error" not in header, header
-        assert header["last"]
-        return header["values"], arrays
+        return self.page.ask(kind, body, self.room)
+
+    def parts(self, kind: str, body: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """All the parts of an answer."""
+        return self.page.stream(kind, body, self.room)
 
     def refusal(self, kind: str, body: dict[str, Any]) -> tuple[str, str]:
         """(cause, message) of a request that is refused."""
-        self.send(kind, body)
-        header, _ = self.read()
-        return header["error"]["cause"], header["error"]["message"]
+        error = self.page.error(kind, body, self.room)
+        return error["cause"], error["message"]
 
-    def parts(self, kind: str, body: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """All the parts of an answer, without the empty last one."""
-        self.send(kind, body)
-        found = []
-        while True:
-            header, arrays = self.read()
-            assert "error" not in header, header
-            if header["values"]:
-                found.append((header["values"], arrays))
-            if header["last"]:
-                return found
+
+@contextmanager
+def talking(client: Any, room: str) -> Iterator[Talk]:
+    """A tab in a room of the running application."""
+    with client.websocket_connect(f"ws://{HOST}/socket", headers={"origin": f"http://{HOST}"}) as socket:
+        yield Talk(Page(socket), room)
 
 
 def clouds(classes: int = 3, each: int = 12, seed: int = 0) -> dict[str, Any]:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("starlette", reason="the playground's server is optional")
-
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.playground._rooms._compositions import OPERATIONS
 from maxmargin.playground._rooms.kernel import MOST_ROWS
-from tests.playground.rooms_talk import Talk, clouds, output_of
+from tests.playground.rooms_talk import Talk, clouds, output_of, talking
 
 GAUSSIAN = {"name": "gaussian", "gamma": 0.7}
 
 
 @pytest.fixture(scope="module")
-def talk() -> Iterator[Talk]:
-    with Talk("kernel") as open_one:
+def talk(client: Any) -> Iterator[Talk]:
+    with talking(client, "kernel") as open_one:
         yield open_one
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("starlette", reason="the playground's server is optional")
 
 from maxmargin import LinearSVC
 from maxmargin.losses import LOSSES
 from maxmargin.playground._rooms import _linear_losses as many
 from maxmargin.playground._rooms.loss import BINARY, CURVES, MANY, MOST_STEPS
-from tests.playground.rooms_talk import Talk, clouds, output_of
+from tests.playground.rooms_talk import Talk, clouds, output_of, talking
 
 LOSSES_OF_MANY = {
     **{f"one-vs-all {name}": partial(many.one_vs_all, loss=LOSSES[name]()) for name in BINARY},
@@ -26,8 +25,8 @@ WEIGHTS = [0.4, -0.2, 0.1, -0.3, 0.5, 0.0, 0.2, 0.1, -0.4]
 
 
 @pytest.fixture(scope="module")
-def talk() -> Iterator[Talk]:
-    with Talk("loss") as open_one:
+def talk(client: Any) -> Iterator[Talk]:
+    with talking(client, "loss") as open_one:
         yield open_one
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("starlette", reason="the playground's server is optional")
-
 from maxmargin.playground._rooms import neural
-from tests.playground.rooms_talk import Talk, clouds, output_of
+from tests.playground.rooms_talk import Talk, clouds, output_of, talking
 
 
 @pytest.fixture(scope="module")
-def talk() -> Iterator[Talk]:
-    with Talk("neural") as open_one:
+def talk(client: Any) -> Iterator[Talk]:
+    with talking(client, "neural") as open_one:
         yield open_one
 
 
@@ -99,7 +99,8 @@ def test_training_can_be_cancelled(talk: Talk) -> None:
     number = talk.send("train", network(epochs=3000, layers=[64, 64, 64]))
     header, _ = talk.read()
     assert header["id"] == number
-    talk.send("train", {}, cancel=True)
+    talk.page.socket.send_text(json.dumps({"room": "neural", "kind": "train", "id": number + 1, "cancel": True}))
+    talk.page.count += 1
     last = talk.send("machine", machine())
     seen = 0
     while header["id"] != last:

@@ -46,7 +46,7 @@ export class PointRoom {
       if (name) this.replacePoints(preset(CLASSIFICATION, name));
       this.examples.value = "";
     });
-    this.classButtons = Array.from({ length: 9 }, (_, k) => button("", () => this.planes[0].chooseClass(k + 1), {
+    this.classButtons = Array.from({ length: 9 }, (_, k) => button("", () => this.chooseClass(k + 1), {
       class: "class", "aria-label": `Class ${k + 1}`, title: `New points are of class ${k + 1} (key ${k + 1})`, "aria-pressed": "false",
     }));
     const classes = make("div", { class: "classes", role: "group", "aria-label": "Class of new points" }, ...this.classButtons);
@@ -61,7 +61,7 @@ export class PointRoom {
     plane.hint = make("p", { class: "hint", role: "status", hidden: true });
     plane.surface.append(plane.hint);
     plane.onChange = (dragging) => {
-      for (const other of this.planes) if (other !== plane) other.changedElsewhere?.() ?? other.redrawFront();
+      for (const other of this.planes) if (other !== plane) other.select(-1);
       this.changed(dragging);
     };
     plane.onClass = (c) => this.showClass(c);
@@ -73,6 +73,8 @@ export class PointRoom {
     plane.hint.hidden = !text;
     if (plane.hint.textContent !== (text ?? "")) plane.hint.textContent = text ?? "";
   }
+
+  chooseClass(c) { (this.planes.find((one) => one.selected >= 0) ?? this.planes[0]).chooseClass(c); }
 
   showClass(c) {
     for (const plane of this.planes) plane.classOfNew = c;

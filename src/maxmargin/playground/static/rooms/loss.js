@@ -35,7 +35,7 @@ const normal = () => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * 
 class Room extends PointRoom {
   build() {
     this.weights = new Map();
-    this.history = [];
+    this.forget();
     this.running = false;
     this.hidden = new Set(["sigmoid", "perceptron", "exponential", "squared"]);
     const plane = this.plane(this.stage, "Plane of points with the lines of a linear classifier.");
@@ -70,7 +70,7 @@ class Room extends PointRoom {
   }
 
   buildControls() {
-    const set = (name) => (value) => { this.own[name] = value; this.arrange(); this.history = []; this.changed(false); };
+    const set = (name) => (value) => { this.own[name] = value; this.arrange(); this.forget(); this.changed(false); };
     const live = (name) => ({
       onInput: (value) => { this.own[name] = value; this.ask(true); },
       onChange: (value) => { this.own[name] = value; this.changed(false); },
@@ -102,16 +102,18 @@ class Room extends PointRoom {
       const row = saved?.weights?.[c];
       if (Array.isArray(row) && row.length === 3 && row.every((one) => Math.abs(one) <= 1e3)) this.weights.set(c, row);
     }
-    this.history = [];
+    this.forget();
     for (const name of ["loss", "binary", "lam", "rate"]) this[name].value = this.own[name];
     this.arrange();
   }
+
+  forget() { [this.history, this.dropped] = [[], 0]; }
 
   arrange() { this.binary.show(this.own.loss === "one-vs-all"); }
 
   randomise() {
     for (const c of this.classes) this.weights.set(c, [0.8 * normal(), 0.8 * normal(), 0.5 * normal()].map((one) => Number(one.toFixed(4))));
-    this.history = [];
+    this.forget();
     this.changed(false);
   }
 
@@ -160,7 +162,7 @@ class Room extends PointRoom {
     if (steps && this.history.length) this.history.push(...arrays.history.slice(1));
     else if (steps || !this.history.length) this.history = Array.from(arrays.history);
     else this.history[this.history.length - 1] = values.total;
-    if (this.history.length > LONGEST) this.dropped = (this.dropped ?? 0) + this.history.splice(0, this.history.length - LONGEST).length;
+    if (this.history.length > LONGEST) this.dropped += this.history.splice(0, this.history.length - LONGEST).length;
     this.say(plane, values.diverged ? "The steps are too long: the weights run away. Make η smaller, or randomise." : null);
     if (values.code) this.programs.put("loss", values.code);
     this.show(dragging);
@@ -187,7 +189,7 @@ class Room extends PointRoom {
   }
 
   showTotal() {
-    const first = this.history.length < LONGEST ? 0 : this.dropped ?? 0, last = Math.max(first + 10, first + this.history.length - 1);
+    const first = this.dropped, last = Math.max(first + 10, first + this.history.length - 1);
     const most = Math.max(...this.history, 0.1);
     this.total.show({
       x: [first, last], y: [0, 1.08 * most], series: [{ xs: this.history.map((_, i) => first + i), ys: this.history }],

@@ -26,7 +26,6 @@ export class MatrixImage {
     const { rows, of, classes } = answer.values;
     this.canvas.setAttribute("aria-label", `Gram matrix of ${rows} points, sorted by ${new Set(classes).size} classes, values from `
       + `${short(this.range()[0])} to ${short(this.range()[1])}`);
-    this.out();
     this.plain = rows < of ? `${rows} of ${of} points, sorted by class.` : "Sorted by class; point at a cell for its value.";
     this.note.textContent = this.plain;
     this.redraw();
