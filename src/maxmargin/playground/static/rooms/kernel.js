@@ -11,15 +11,15 @@ import { Space } from "./kernel/space.js";
 
 const GUIDE = "Move γ of the Gaussian kernel from end to end: the Gram matrix goes from all alike to a bare diagonal, and its spectrum "
   + "from one large eigenvalue to none. "
-  + "Choose the sigmoid kernel, or the difference of two, to see what is no kernel: a witness v with v'Kv < 0, weights that no squared "
-  + "length allows, is drawn on the points. "
+  + "Choose the sigmoid kernel to see what is no kernel: the witness v, weights of the points with v'Kv < 0, would be a vector whose "
+  + "squared length is negative. "
   + "Take the circles and turn the space of x², √2xy and y²: what is a curve in the plane is a flat cut there.";
 const OPERATIONS = [
   ["none", "A alone"], ["sum", "A + B"], ["product", "A × B"], ["difference", "A − B"], ["square", "A²"], ["exp", "exp(A)"], ["over", "Gaussian over A"],
 ];
 const WITH_TWO = ["sum", "product", "difference"];
 const VIEWS = [["like", "Likeness"], ["witness", "Witness"], ["cut", "Flat cut"]];
-const WRITTEN = { "1": "1", x: "√2 x", y: "√2 y", "x^2": "x²", "x y": "√2 xy", "y^2": "y²" };
+const WRITTEN = { "1": "c", x: "√(2c) x", y: "√(2c) y", "x^2": "x²", "x y": "√2 xy", "y^2": "y²" };
 const LOWEST = -18;  // powers of ten of the spectrum
 
 class Room extends PointRoom {

@@ -9,8 +9,8 @@ import { drawHalos, drawLines, drawWrong } from "./loss/picture.js";
 import { LossTable, WeightTable } from "./loss/tables.js";
 
 const GUIDE = "Press Run and watch every step turn the lines; then randomise, change the loss, and run again. "
-  + "A black arrow is the way a step moves the weights of a class, and grey halos are the points that cause it: points with "
-  + "enough margin have no halo and no say, except with softmax, which is never content. "
+  + "The arrow at the tip of a class's own is the way a step moves its weights, and grey halos are the points that cause it: points "
+  + "with enough margin have no halo and no say, except with softmax, which is never content. "
   + "Make the steps long and see the loss jump instead of fall; raise λ and see the weights shrink while more points pay.";
 const LOSSES = [
   ["crammer-singer", "Crammer–Singer (structured)"], ["weston-watkins", "Weston–Watkins"], ["one-vs-all", "One against all"], ["softmax", "Softmax"],
