@@ -132,9 +132,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {name for name in names if ".dist-info/" not in name}
     source = ROOT / "src" / "maxmargin"
-    assert package == {f"maxmargin/{path.relative_to(source).as_posix()}" for path in source.rglob("*.py")} | {
-        "maxmargin/py.typed"
-    }
+    page = [path for path in (source / "playground" / "static").rglob("*") if path.is_file()]
+    assert len(page) > 5
+    assert package == {
+        f"maxmargin/{path.relative_to(source).as_posix()}" for path in [*source.rglob("*.py"), *page]
+    } | {"maxmargin/py.typed"}
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

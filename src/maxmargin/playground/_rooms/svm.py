@@ -1,0 +1,203 @@
+"""The SVM room (M28): fits the points on the screen and says everything about the solution."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from maxmargin import NotSeparableError
+from maxmargin.inspection import ZONES, margins
+from maxmargin.playground._checks import choice, view, whole
+from maxmargin.playground._frames import Answer
+from maxmargin.playground._jobs import Handler, Job
+from maxmargin.playground._limits import FINEST_GRID
+from maxmargin.playground._rooms._expressions import Call, script
+from maxmargin.playground._rooms._fitting import Fitted, fit, grid, proof
+from maxmargin.playground._rooms._machines import SCHEMES, Problem, read_problem
+from maxmargin.playground._rooms._points import NAMES, point_facts, task_names, tube_of
+from maxmargin.playground._rooms._tables import read_table
+
+#: Numbers of steps after which an animation shows where its solver is.
+MOMENTS = {
+    "decomposition": (1, 1.22, 400),
+    "dual-gradient": (1, 1.25, 1000),
+    "pegasos": (1, 1.3, 20_000),
+    "sgd": (1, 1.15, 100),
+    "perceptron": (1, 1.15, 100),
+}
+#: Passes of Pegasos in a feature space: a pass is many steps.
+KERNEL_PASSES = (1, 1.15, 60)
+#: No gap is drawn below this.
+ROUNDING = 1e-16
+
+
+def fit_points(body: Mapping[str, Any], job: Job) -> Answer:
+    """The machine on the screen: its scores on a grid, and every point's part in it."""
+    problem = read_problem(body)
+    fine = choice(body, "detail", ("coarse", "fine"), "fine") == "fine"
+    try:
+        fitted = fit(problem.call, problem.X, problem.y, job)
+    except NotSeparableError as error:
+        return _not_separable(problem, error)
+    answer = _picture(problem, fitted, body)
+    return Answer({**answer.values, **_words(problem, fitted)}, answer.arrays) if fine else answer
+
+
+def animate(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
+    """The solver at work: the machine after 1, 2, 3, ... steps, each a fit from the start with so many."""
+    problem = read_problem(body)
+    call = _scheduled(problem, job)
+    moments = _moments(problem)
+    for number, steps in enumerate(moments):
+        so_far = problem._replace(call=call.having(**{problem.steps: steps}))
+        try:
+            fitted = fit(so_far.call, problem.X, problem.y, job)
+        except NotSeparableError as error:
+            yield _not_separable(problem, error)
+            return
+        answer = _picture(so_far, fitted, body)
+        words = {"steps": steps, "unit": problem.unit, "frame": number, "frames": len(moments)}
+        yield Answer({**answer.values, **words, "code": _code(so_far)}, answer.arrays)
+        if _finished(fitted.model):
+            return
+
+
+def trace(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
+    """How the gap falls: the certificates of fits that end after 1, 2, 4, ... steps."""
+    problem = read_problem(body)
+    call = _scheduled(problem, job)
+    for steps in _moments(problem):
+        try:
+            model = fit(call.having(**{problem.steps: steps}), problem.X, problem.y, job).model
+        except NotSeparableError:
+            return
+        certificate = proof(model)
+        if certificate is None:
+            return
+        gap = max(certificate["relative_gap"], ROUNDING)
+        yield Answer({**certificate, "relative_gap": gap, "steps": steps, "unit": problem.unit})
+        if _finished(model):
+            return
+
+
+def schemes(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
+    """Ways to decide between many classes, one after the other."""
+    for scheme in SCHEMES:
+        problem = read_problem({**body, "multiclass": scheme, "solver": "decomposition", "formulation": "C"})
+        try:
+            fitted = fit(problem.call, problem.X, problem.y, job)
+        except NotSeparableError:
+            yield Answer({"scheme": scheme, "separable": False})
+            continue
+        model, answer = fitted.model, _picture(problem, fitted, body)
+        about = {"scheme": scheme, "machines": int(np.size(model.intercept_)), "vectors": len(model.support_)}
+        yield Answer({**answer.values, **about}, answer.arrays)
+
+
+#: Kinds of requests.
+KINDS: dict[str, Handler] = {
+    "fit": fit_points,
+    "animate": animate,
+    "trace": trace,
+    "schemes": schemes,
+    "table": read_table,
+}
+
+
+# -- what the answers hold ----------------------------------------------------------------------------------------
+
+
+def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any]) -> Answer:
+    """Scores (two classes, one class), classes (more of them) or a curve (regression) on the grid, and the points."""
+    model, task = fitted.model, problem.task
+    columns, rows = whole(body, "columns", 2, FINEST_GRID, 100), whole(body, "rows", 2, FINEST_GRID, 80)
+    began, where = time.perf_counter(), view(body)
+    arrays: dict[str, np.ndarray] = {}
+    values: dict[str, Any] = {"task": task, "separable": True}
+    if task == "regress":
+        x = np.linspace(where[0], where[1], columns)
+        arrays["curve"] = model.predict(x[:, None]).astype(np.float32)
+        values["tube"] = tube_of(model, problem.X, problem.y)
+    else:
+        cells = grid(where, columns, rows)
+        if task == "classify" and len(model.classes_) > 2:
+            arrays["regions"] = model.predict(cells).astype(np.uint8).reshape(rows, columns)
+        else:
+            arrays["scores"] = model.decision_function(cells).astype(np.float32).reshape(rows, columns)
+    values["milliseconds"] = {"fit": fitted.milliseconds, "grid": 1e3 * (time.perf_counter() - began)}
+    if task == "classify":
+        values |= {"classes": model.classes_, "width": _width(model, problem)}
+    facts = point_facts(model, task, problem.X, problem.y)
+    values |= {"certificate": proof(model), "vectors": int(facts["support"].sum())}
+    if "wrong" in facts:
+        values["accuracy"] = 1.0 - float(facts["wrong"].mean())
+    return Answer(values, {**arrays, **facts})
+
+
+def _words(problem: Problem, fitted: Fitted) -> dict[str, Any]:
+    """What is said of a model when it is not being dragged about."""
+    model = fitted.model
+    words: dict[str, Any] = {
+        "names": NAMES[problem.task],
+        "zones": ZONES,
+        "code": _code(problem),
+        "stopped": int(getattr(model, "fit_status_", 0)) != 0,
+        "machine": problem.call.name,
+        "unit": problem.unit,
+    }
+    if problem.task == "classify":
+        words["tasks"] = task_names(model, problem.X, problem.y)
+    return words
+
+
+def _width(model: Any, problem: Problem) -> float | None:
+    """The width of the strip between two classes."""
+    if len(model.classes_) > 2:
+        return None
+    try:
+        return float(margins(model, problem.X, problem.y).width)
+    except (TypeError, ValueError):  # machines that inspection does not read
+        return None
+
+
+def _not_separable(problem: Problem, error: NotSeparableError) -> Answer:
+    """No hard margin: the weights that write one point as a mean of the rows of each class."""
+    weights = error.witness if isinstance(error.witness, tuple) else (error.witness,)
+    arrays = {"positive": weights[0], "negative": weights[-1]}
+    values = {"task": problem.task, "separable": False, "message": str(error), "code": _code(problem)}
+    return Answer(values, {name: np.asarray(w, dtype=np.float32) for name, w in arrays.items()})
+
+
+def _code(problem: Problem) -> str:
+    perceptron = problem.solver == "perceptron"  # which has no optimum, hence no certificate
+    closing = ["print(model.mistakes_, 'mistakes')" if perceptron else "print(model.certificate_)"]
+    if problem.task == "classify":
+        closing.append("print('accuracy', model.score(X, y))")
+    return script(problem.call, problem.X, problem.y, closing)
+
+
+# -- animations ---------------------------------------------------------------------------------------------------
+
+
+def _scheduled(problem: Problem, job: Job) -> Call:
+    """SGD's steps as the whole fit would choose them, so that every moment belongs to one and the same run."""
+    if problem.solver != "sgd":
+        return problem.call
+    schedules = fit(problem.call, problem.X, problem.y, job).model.schedule_
+    return problem.call.having(schedule=tuple(float(value) for value in schedules[0]))
+
+
+def _moments(problem: Problem) -> list[int]:
+    first, ratio, last = KERNEL_PASSES if problem.call.name == "KernelPegasosSVC" else MOMENTS[problem.solver]
+    found = [first]
+    while found[-1] < last:
+        found.append(min(last, max(found[-1] + 1, int(found[-1] * ratio))))
+    return found
+
+
+def _finished(model: Any) -> bool:
+    """Whether more steps would change nothing."""
+    return bool(hasattr(model, "fit_status_") and model.fit_status_ == 0 and not hasattr(model, "schedule_"))

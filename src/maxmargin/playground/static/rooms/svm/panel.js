@@ -1,0 +1,96 @@
+// The controls of the SVM room. They change the state; the room does the rest.
+
+import { card, choice, linear, logarithmic, make, select, short, slider } from "../../lib/controls.js";
+import { COMPOSED, EXACT, KERNELS, SCHEMES, SOLVERS } from "./state.js";
+
+export class Panel {
+  // change(dragging): the state is another one now
+  constructor(state, change) {
+    this.state = state;
+    this.change = change;
+    this.kernel = new KernelControls("Kernel", [...KERNELS, ...COMPOSED], () => state.kernel, (live) => this.moved(live));
+    this.left = new KernelControls("First", KERNELS, () => state.kernel.left, change);
+    this.right = new KernelControls("Second", KERNELS, () => state.kernel.right, change);
+    this.pair = make("div", { class: "pair" }, this.left.root, this.right.root);
+    const live = (name) => ({
+      onInput: (value) => { state[name] = value; change(true); },
+      onChange: (value) => { state[name] = value; change(false); },
+    });
+    this.formulation = choice("Formulation", [["C", "C"], ["nu", "ν"]], (value) => { state.formulation = value; this.moved(false); });
+    this.cost = slider("C, the price of slack", {
+      ...logarithmic(0.01, 10000, 121, { infinity: true }), ...live("C"),
+      text: (value) => (value === "inf" ? "∞, hard margin" : short(value)),
+    });
+    this.nu = slider("ν, the share of margin errors", { ...linear(0.01, 1, 99), text: short, ...live("nu") });
+    this.epsilon = slider("ε, half the width of the tube", { ...linear(0, 2, 100), text: short, ...live("epsilon") });
+    this.solver = select("Solver", SOLVERS, (value) => { state.solver = value; this.moved(false); });
+    this.season = slider("Steps of a season", { ...linear(1, 100, 99), text: short, ...live("season") });
+    this.scheme = select("Scheme", SCHEMES, (value) => { state.multiclass = value; change(false); });
+    this.machine = card("Machine", this.kernel.root, this.pair, this.formulation.root, this.cost.root, this.nu.root, this.epsilon.root);
+    this.solvers = card("Solver, step by step", this.solver.root, this.season.root);
+    this.classes = card("More than two classes", this.scheme.root);
+  }
+
+  moved(live) {
+    this.arrange();
+    this.change(live);
+  }
+
+  // Show what the state says.
+  update() {
+    const { state } = this;
+    for (const controls of [this.kernel, this.left, this.right]) controls.update();
+    for (const name of ["formulation", "nu", "epsilon", "solver", "season"]) this[name].value = state[name];
+    this.cost.value = state.C;
+    this.scheme.value = state.multiclass;
+    this.arrange();
+  }
+
+  // Only what has an effect is there.
+  arrange() {
+    const { state } = this;
+    if (state.task !== "classify" && !EXACT.includes(state.solver)) this.solver.value = state.solver = "decomposition";
+    const exact = EXACT.includes(state.solver), nu = exact && state.formulation === "nu";
+    const linearOnly = state.kernel.name === "linear";
+    this.kernel.arrange();
+    this.pair.hidden = !COMPOSED.some(([name]) => name === state.kernel.name);
+    this.formulation.show(state.task !== "one-class" && exact);
+    this.cost.show(state.task === "regress" || (state.task === "classify" && !nu && state.solver !== "perceptron"));
+    this.nu.show(state.task === "one-class" || nu);
+    this.epsilon.show(state.task === "regress" && !nu);
+    this.solver.allow(state.task !== "classify" ? EXACT : SOLVERS.map(([name]) => name).filter((name) => name !== "sgd" || linearOnly));
+    this.season.show(state.solver === "sgd");
+  }
+}
+
+class KernelControls {
+  constructor(label, kernels, target, change) {
+    this.target = target;
+    const live = (name) => ({
+      onInput: (value) => { target()[name] = value; change(true); },
+      onChange: (value) => { target()[name] = value; change(false); },
+    });
+    this.name = select(label, kernels, (value) => { target().name = value; this.arrange(); change(false); });
+    this.gamma = slider("γ", {
+      ...logarithmic(0.01, 100, 100), ...live("gamma"),
+      text: (value) => (this.target().name === "gaussian" ? `${short(value)} (σ = ${short(Math.sqrt(0.5 / value))})` : short(value)),
+    });
+    this.degree = slider("Degree", { ...linear(1, 8, 7), text: short, ...live("degree") });
+    this.constant = slider("Constant", { ...linear(-3, 3, 60), text: short, ...live("coef0") });
+    this.root = make("div", { class: "kernel" }, this.name.root, this.gamma.root, this.degree.root, this.constant.root);
+  }
+
+  update() {
+    const { name, gamma, degree, coef0 } = this.target();
+    [this.name.value, this.gamma.value, this.degree.value, this.constant.value] = [name, gamma, degree, coef0];
+    this.arrange();
+  }
+
+  arrange() {
+    const { name, gamma } = this.target();
+    this.gamma.value = gamma;
+    this.gamma.show(["gaussian", "polynomial", "sigmoid"].includes(name));
+    this.degree.show(name === "polynomial");
+    this.constant.show(["polynomial", "sigmoid"].includes(name));
+  }
+}
