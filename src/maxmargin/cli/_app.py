@@ -328,3 +328,25 @@ def doctor_command(json: Json = False) -> None:
         return doctor(screen)
 
     guarded(work, json)
+
+
+@app.command("playground")
+def playground_command(
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8642,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    host: Annotated[str, typer.Option(help="Address to listen on; the default is this computer only.")] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A further name by which browsers may call; may be repeated.")
+    ] = None,
+) -> None:
+    """See a support vector machine think: a page in the browser, computed by the library.
+
+    Example: `maxmargin playground`
+    """
+
+    def work(screen: Screen) -> None:
+        from maxmargin.playground import serve
+
+        serve(host, port, open_browser=browser, allow_hosts=allow_host or [])
+
+    guarded(work)
