@@ -6,7 +6,7 @@
 import { make, short } from "./controls.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const [WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM] = [420, 230, 42, 10, 10, 32];
+const [WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM] = [420, 240, 42, 18, 24, 34];
 
 function shape(tag, attributes, text) {
   const node = document.createElementNS(SVG, tag);
@@ -42,8 +42,8 @@ export class Chart {
     for (const value of rounds(...x, 6)) {
       nodes.push(shape("text", { x: px(value), y: HIGH - BOTTOM + 15, class: "tick middle" }, short(value)));
     }
-    nodes.push(shape("text", { x: WIDE - RIGHT, y: HIGH - 3, class: "tick end" }, this.across));
-    nodes.push(shape("text", { x: LEFT + 4, y: TOP + 8, class: "tick" }, this.up));
+    nodes.push(shape("text", { x: WIDE - RIGHT, y: HIGH - 2, class: "tick end" }, this.across));
+    nodes.push(shape("text", { x: 4, y: 12, class: "tick" }, this.up));
     for (const { xs, class: name } of rugs) {
       const path = Array.from(xs, (one) => (one >= x[0] && one <= x[1] ? `M${px(one).toFixed(1)} ${HIGH - BOTTOM}v-9` : "")).join("");
       nodes.push(shape("path", { d: path, class: `rug ${name}` }));
@@ -54,8 +54,9 @@ export class Chart {
       const points = Array.from(xs, (one, i) => `${px(one).toFixed(1)},${within(ys[i]).toFixed(1)}`);
       inner.append(shape("polyline", { points: points.join(" "), class: name }));
     }
-    for (const { at, height, class: name } of dots) inner.append(shape("circle", { cx: px(at), cy: within(height), r: 2.6, class: name }));
-    this.root.replaceChildren(...nodes, inner);
+    nodes.push(inner);
+    for (const { at, height, r = 2.6, class: name } of dots) nodes.push(shape("circle", { cx: px(at), cy: within(height), r, class: name }));
+    this.root.replaceChildren(...nodes);
     this.root.setAttribute("aria-label", said);
   }
 }

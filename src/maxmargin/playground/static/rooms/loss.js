@@ -140,7 +140,7 @@ class Room extends PointRoom {
     for (const c of this.classes) if (!this.weights.has(c)) this.weights.set(c, begin(c));
     const body = {
       ...this.data(), ...this.own, weights: this.classes.flatMap((c) => this.weights.get(c)), steps,
-      columns: 120, rows: 90, detail: dragging ? "coarse" : "fine",
+      columns: dragging ? 160 : 320, rows: dragging ? 120 : 240, detail: dragging ? "coarse" : "fine",
     };
     this.context.ask("descend", body, (answer) => this.receive(answer, steps, dragging));
   }
@@ -193,7 +193,7 @@ class Room extends PointRoom {
     const most = Math.max(...this.history, 0.1);
     this.total.show({
       x: [first, last], y: [0, 1.08 * most], series: [{ xs: this.history.map((_, i) => first + i), ys: this.history }],
-      dots: [{ at: first + this.history.length - 1, height: this.history[this.history.length - 1], class: "here" }],
+      dots: [{ at: first + this.history.length - 1, height: this.history[this.history.length - 1], r: 4.5, class: "here" }],
       said: `Total loss ${short(this.history[0])} at first, ${short(this.history[this.history.length - 1])} now`,
     });
     this.total.root.dataset.steps = first + this.history.length - 1;

@@ -14,6 +14,8 @@ const GUIDE = "Press Another start a few times: the network ends elsewhere every
   + "With no hidden layer the network draws a straight line, as the linear SVM does, and with few neurons you can count the corners of its boundary.";
 const ACTIVATIONS = [["relu", "ReLU"], ["tanh", "tanh"], ["logistic", "logistic"], ["identity", "none (linear)"]];
 
+const EPOCHS = [10, 20, 50, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000];
+
 class Room extends PointRoom {
   build() {
     this.answers = { train: null, machine: null };
@@ -48,7 +50,9 @@ class Room extends PointRoom {
     this.activation = select("Activation", ACTIVATIONS, (value) => { this.own.activation = value; this.changed(false); });
     this.alpha = slider("α, the price of large weights", { ...logarithmic(0.00001, 10, 60), text: short, ...this.live("alpha") });
     this.rate = slider("Learning rate (Adam)", { ...logarithmic(0.0001, 1, 40), text: short, ...this.live("rate") });
-    this.epochs = slider("Epochs", { ...logarithmic(10, 3000, 50), value: (at) => Math.round(10 * 300 ** (at / 50)), text: short, ...this.live("epochs") });
+    this.epochs = slider("Epochs", {
+      steps: EPOCHS.length - 1, value: (at) => EPOCHS[at], position: (wanted) => EPOCHS.findLastIndex((one) => one <= wanted), text: String, ...this.live("epochs"),
+    });
     this.again = button("Another start", () => { this.own.seed = (this.own.seed + 1) % 1000; this.changed(false); }, { class: "main" });
     this.halt = button("Stop", () => this.stop(), { disabled: true });
     const head = make("p", { class: "caption" }, "Hidden layers");
@@ -74,7 +78,7 @@ class Room extends PointRoom {
     return {
       layers: oneOf(saved?.layers, [0, 1, 2, 3], 2), neurons: Math.round(kept(saved?.neurons, 1, 50, 10)),
       activation: oneOf(saved?.activation, ACTIVATIONS.map(([name]) => name), "relu"), alpha: kept(saved?.alpha, 1e-5, 10, 1e-4),
-      rate: kept(saved?.rate, 1e-4, 1, 0.01), epochs: Math.round(kept(saved?.epochs, 10, 3000, 300)), seed: Math.round(kept(saved?.seed, 0, 1000, 0)),
+      rate: kept(saved?.rate, 1e-4, 1, 0.01), epochs: oneOf(saved?.epochs, EPOCHS, 300), seed: Math.round(kept(saved?.seed, 0, 1000, 0)),
       kernel: checkedKernel(saved?.kernel, "gaussian"), C: kept(saved?.C, 0.01, 1e4, 1), held: oneOf(saved?.held, [0, 3], 0),
     };
   }
@@ -168,7 +172,7 @@ class Room extends PointRoom {
       rows.push(["Support vectors", `${values.vectors} of ${values.rows}`]);
       const { holds, relative_gap: gap, reason } = values.certificate ?? {};
       status.classList.add(holds ? "good" : "warn");
-      status.textContent = holds ? `Proven within ${short(100 * Math.max(gap, 1e-12))} % of the optimum.` : `No proof: ${reason}.`;
+      status.textContent = holds ? (gap <= 1e-9 ? "Proven optimal." : `Proven within ${short(100 * gap)} % of the optimum.`) : `No proof: ${reason}.`;
     }
     facts.replaceChildren(...rows.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))));
   }

@@ -5,7 +5,7 @@ import { choice, make, short } from "../../lib/controls.js";
 
 const MOST_ROWS = 100;
 const fixed = (value) => (Math.abs(value) >= 1000 ? value.toExponential(1) : value.toFixed(Math.abs(value) >= 100 ? 0 : 2));
-const bare = (value) => fixed(value).replace("-", "−");
+const bare = (value) => { const text = fixed(value); return /^-0\.0*$/.test(text) ? text.slice(1) : text.replace("-", "−"); };
 
 function swatch(c) {
   const canvas = make("canvas", { width: 20, height: 20, class: "swatch", "aria-hidden": "true" });
@@ -50,7 +50,7 @@ export class LossTable {
     this.order = choice("Order", [["given", "In order"], ["largest", "Largest loss first"]], () => this.show(this.answer, this.points));
     this.order.value = "given";
     this.root = make("div", {}, this.order.root, make("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Loss of every point" },
-      make("table", { class: "numbers" }, make("caption", { class: "hidden" }, "Scores and loss of every point"), make("thead", {}, this.head), this.body)), this.note);
+      make("table", { class: "numbers points" }, make("caption", { class: "hidden" }, "Scores and loss of every point"), make("thead", {}, this.head), this.body)), this.note);
   }
 
   show(answer, points) {
