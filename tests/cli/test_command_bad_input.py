@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -181,3 +182,16 @@ def test_ctrl_c_ends_with_what_there_is(tmp_path: Path) -> None:
         assert (tmp_path / "rows.mm").exists() == finished
         assert finished or "nothing was written" in err
     assert "Traceback" not in err
+
+
+def test_a_port_in_use_is_bad_input() -> None:
+    pytest.importorskip("uvicorn", reason="the playground needs its extra")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "maxmargin", "playground", "--no-browser", "--port", str(port)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import fields
@@ -31,7 +32,10 @@ def run() -> int:
     try:
         app(standalone_mode=True)
     except SystemExit as ended:
-        return int(ended.code or 0) if not isinstance(ended.code, str) else 1
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+            return 2
+        return int(ended.code or 0)
     return 0
 
 
