@@ -39,6 +39,7 @@ class Guest(Visitor):
         return self.find_plane(number).get_attribute(f"data-{name}") or ""
 
     def place(self, x: float, y: float) -> tuple[int, int]:
+        self.driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", self.find_plane())
         size = self.find_plane().size
         return round(x / 8 * size["width"]), round(-y / 6 * size["height"])
 
@@ -65,7 +66,11 @@ class Guest(Visitor):
         script = """
             const canvas = document.querySelector(arguments[0]);
             const { width, height } = canvas;
-            return [width, height, Array.from(canvas.getContext("2d").getImageData(0, 0, width, height).data)];
+            const copy = document.createElement("canvas");
+            [copy.width, copy.height] = [width, height];
+            const context = copy.getContext("2d", { willReadFrequently: true });
+            context.drawImage(canvas, 0, 0);
+            return [width, height, Array.from(context.getImageData(0, 0, width, height).data)];
         """
         width, height, bytes_ = self.driver.execute_script(script, selector)
         return np.array(bytes_, dtype=np.uint8).reshape(height, width, 4)
@@ -82,7 +87,7 @@ class Guest(Visitor):
 
     def fact(self, name: str, number: int = 0) -> str:
         """What stands beside a name in the lists of facts."""
-        return self.driver.find_elements(By.XPATH, f"//dt[text()='{name}']/following-sibling::dd")[number].text
+        return self.driver.find_elements(By.XPATH, f'//dt[text()="{name}"]/following-sibling::dd')[number].text
 
 
 @pytest.fixture
@@ -162,7 +167,9 @@ def test_without_points_the_room_says_what_to_do_and_goes_on(guest: Guest, room:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-@pytest.mark.parametrize("state", ["rubbish", "W10", "eyJ3ZWlnaHRzIjp7IjEiOlsiYSJdfSwiYXhlcyI6NywibGVmdCI6W10sInBvaW50cyI6N30"])
+@pytest.mark.parametrize(
+    "state", ["rubbish", "W10", "eyJ3ZWlnaHRzIjp7IjEiOlsiYSJdfSwiYXhlcyI6NywibGVmdCI6W10sInBvaW50cyI6N30"]
+)
 def test_a_damaged_link_opens_the_room_all_the_same(guest: Guest, room: str, state: str) -> None:
     guest.open(f"#{room}/{state}").settled()
     assert guest.data("shown") in ("machine", "kernel")
@@ -310,11 +317,7 @@ def test_what_is_no_kernel_has_a_witness_or_is_refused(guest: Guest) -> None:
     assert float(guest.fact("Witness: v'Kv")) < 0
     guest.pick("Witness")
     guest.wait(lambda: "v'Kv < 0" in guest.find(".remark").text)
-    front = guest.driver.execute_script(
-        "const c = document.querySelectorAll('.stage .plane canvas')[1];"
-        "return Array.from(c.getContext('2d').getImageData(0, 0, c.width, c.height).data)"
-    )
-    pixels = np.array(front).reshape(-1, 4)
+    pixels = guest.picture(".stage .plane canvas + canvas").reshape(-1, 4).astype(int)
     assert ((pixels[:, 0] - pixels[:, 2] > 100) & (pixels[:, 3] > 80) & (pixels[:, 1] < 80)).sum() > 50
     guest.choose("Made of it", "difference")
     assert guest.data("shown") == "error"

@@ -60,6 +60,7 @@ def serve(
         ws="websockets-sansio",
         ws_max_size=4 * MOST_CHARACTERS,  # a character takes up to four bytes
         ws_max_queue=8,
+        ws_per_message_deflate=False,  # the way is short: packing grids would take longer than sending them
         timeout_graceful_shutdown=STOP_SECONDS,
         lifespan="on",
     )

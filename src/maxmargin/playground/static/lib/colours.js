@@ -15,7 +15,15 @@ try {
 export const isDark = () => (document.documentElement.dataset.theme ?? (media.matches ? "dark" : "light")) === "dark";
 export const classColour = (c) => (isDark() ? DARK : LIGHT)[(c - 1) % 9];
 export const classShape = (c) => SHAPES[(c - 1) % 9];
-export const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// A variable of the style sheet; looked up once for light and once for dark, since points ask often.
+const variables = new Map();
+
+export function cssColour(name) {
+  const key = `${name} ${isDark()}`;
+  if (!variables.has(key)) variables.set(key, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return variables.get(key);
+}
 
 export function rgb(colour) {
   return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
