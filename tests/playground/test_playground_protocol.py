@@ -25,6 +25,8 @@ from maxmargin.playground._limits import MOST_CHARACTERS, MOST_POINTS
 from maxmargin.playground._rooms import ROOMS
 from maxmargin.playground._serve import STATIC
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the answers say it
+
 HOST = "127.0.0.1:8642"
 
 
