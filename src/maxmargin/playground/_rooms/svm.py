@@ -78,7 +78,8 @@ def trace(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
         if certificate is None:
             return
         gap = max(certificate["relative_gap"], ROUNDING)
-        yield Answer({**certificate, "relative_gap": gap, "steps": steps, "unit": problem.unit})
+        if np.isfinite(gap):  # a hard margin has no finite primal value before every row is beyond it
+            yield Answer({**certificate, "relative_gap": gap, "steps": steps, "unit": problem.unit})
         if _finished(model):
             return
 

@@ -1,7 +1,7 @@
 // A small chart: lines, dots and marks over two axes, as SVG, so that it scales and follows light and dark by itself.
 //
 //   const chart = new Chart("What it shows", { across: "step", up: "loss" });
-//   chart.show({ x: [low, high], y: [low, high], series: [{ xs, ys, class, title }], dots: [...], rugs: [{ xs, class }] });
+//   chart.show({ x: [low, high], y: [low, high], series: [{ xs, ys, class, title }], dots: [...], rugs: [{ xs, class, colour }] });
 
 import { make, short } from "./controls.js";
 
@@ -44,9 +44,9 @@ export class Chart {
     }
     nodes.push(shape("text", { x: WIDE - RIGHT, y: HIGH - 2, class: "tick end" }, this.across));
     nodes.push(shape("text", { x: 4, y: 12, class: "tick" }, this.up));
-    for (const { xs, class: name } of rugs) {
+    for (const { xs, class: name, colour } of rugs) {
       const path = Array.from(xs, (one) => (one >= x[0] && one <= x[1] ? `M${px(one).toFixed(1)} ${HIGH - BOTTOM}v-9` : "")).join("");
-      nodes.push(shape("path", { d: path, class: `rug ${name}` }));
+      nodes.push(shape("path", { d: path, class: `rug ${name}`, stroke: colour }));
     }
     const inner = shape("svg", { x: LEFT, y: TOP, width: WIDE - LEFT - RIGHT, height: HIGH - TOP - BOTTOM,
       viewBox: `${LEFT} ${TOP} ${WIDE - LEFT - RIGHT} ${HIGH - TOP - BOTTOM}` });

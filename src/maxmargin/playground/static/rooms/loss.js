@@ -107,7 +107,7 @@ class Room extends PointRoom {
     this.arrange();
   }
 
-  forget() { [this.history, this.dropped] = [[], 0]; }
+  forget() { [this.history, this.dropped, this.runaway] = [[], 0, false]; }
 
   arrange() { this.binary.show(this.own.loss === "one-vs-all"); }
 
@@ -163,7 +163,8 @@ class Room extends PointRoom {
     else if (steps || !this.history.length) this.history = Array.from(arrays.history);
     else this.history[this.history.length - 1] = values.total;
     if (this.history.length > LONGEST) this.dropped += this.history.splice(0, this.history.length - LONGEST).length;
-    this.say(plane, values.diverged ? "The steps are too long: the weights run away. Make η smaller, or randomise." : null);
+    if (steps) this.runaway = values.diverged;
+    this.say(plane, this.runaway ? "The steps are too long: the weights run away. Make η smaller, or randomise." : null);
     if (values.code) this.programs.put("loss", values.code);
     this.show(dragging);
     if (values.diverged) this.stop();
@@ -206,7 +207,7 @@ class Room extends PointRoom {
     if (this.answer) {
       const { margins } = this.answer.arrays, wide = margins.shape[1];
       for (const c of this.classes) {
-        rugs.push({ class: `class-${c}`, xs: this.points.flatMap((p, i) => (p.c === c ? Array.from(margins.subarray(i * wide, (i + 1) * wide)) : [])) });
+        rugs.push({ class: `class-${c}`, colour: classColour(c), xs: this.points.flatMap((p, i) => (p.c === c ? Array.from(margins.subarray(i * wide, (i + 1) * wide)) : [])) });
       }
       this.rugNote.textContent = `Ticks, in the colour of the point's class: ${MARGINS[this.own.loss]}.`;
     }

@@ -65,7 +65,7 @@ export class Space {
   projected([a, b, c]) {  // the third feature points up
     const [ct, st, cl, sl] = [Math.cos(this.turn), Math.sin(this.turn), Math.cos(this.tilt), Math.sin(this.tilt)];
     const [x, y] = [ct * a - st * b, st * a + ct * b];
-    const depth = cl * y - sl * c, scale = (FAR / (FAR + depth)) * 0.235 * Math.min(this.width, 1.25 * this.height);
+    const depth = cl * y - sl * c, scale = (FAR / (FAR + depth)) * 0.215 * Math.min(this.width, 1.25 * this.height);
     return [this.width / 2 + scale * x, this.height / 2 - scale * (cl * c + sl * y), depth];
   }
 

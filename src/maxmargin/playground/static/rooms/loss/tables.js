@@ -49,7 +49,7 @@ export class LossTable {
     this.note = make("p", { class: "caption" });
     this.order = choice("Order", [["given", "In order"], ["largest", "Largest loss first"]], () => this.show(this.answer, this.points));
     this.order.value = "given";
-    this.root = make("div", {}, this.order.root, make("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Loss of every point" },
+    this.root = make("div", {}, this.order.root, make("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Table of the points" },
       make("table", { class: "numbers points" }, make("caption", { class: "hidden" }, "Scores and loss of every point"), make("thead", {}, this.head), this.body)), this.note);
   }
 

@@ -31,12 +31,14 @@ export class Certificate {
     } else if (!certificate.holds) {
       this.verdict.classList.add("warn");
       this.verdict.textContent = `No proof: ${certificate.reason}.`;
-    } else if (certificate.relative_gap <= 1e-3) {
+    } else if (certificate.relative_gap !== null && certificate.relative_gap <= 1e-3) {
       this.verdict.classList.add("good");
       this.verdict.textContent = certificate.relative_gap <= 1e-9 ? "Proven optimal." : `Proven within ${short(100 * certificate.relative_gap)} % of the optimum.`;
     } else {
       this.verdict.classList.add("warn");
-      this.verdict.textContent = `Not there yet: within ${short(100 * certificate.relative_gap)} % of the optimum.`;
+      this.verdict.textContent = certificate.relative_gap === null
+        ? "Not there yet: slack is left, and a hard margin allows none."
+        : `Not there yet: within ${short(100 * certificate.relative_gap)} % of the optimum.`;
     }
     const facts = [];
     if (certificate) {
