@@ -215,7 +215,7 @@ def test_click_adds_right_click_deletes_undo_and_redo(visitor: Visitor) -> None:
     assert visitor.count == n
     visitor.find("#undo").click()
     visitor.wait(lambda: visitor.count == n + 1)
-    visitor.keys(Keys.CONTROL, "z")
+    ActionChains(visitor.driver).key_down(Keys.CONTROL).send_keys("z").key_up(Keys.CONTROL).perform()
     visitor.wait(lambda: visitor.count == n)
     visitor.find("#redo").click()
     visitor.wait(lambda: visitor.count == n + 1)

@@ -17,7 +17,11 @@ export class Player {
     this.forward = button("▶", () => this.step(1), { "aria-label": "One step forward" });
     this.stop = button("Done", () => { this.end(); this.start.focus(); });
     this.search = make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Moment of the animation" });
-    this.search.addEventListener("input", () => { this.halt(); this.display(Number(this.search.value)); });
+    this.search.addEventListener("input", () => {
+      const wanted = Number(this.search.value);  // before halting shows where we are
+      this.halt();
+      if (wanted < this.frames.length) this.display(wanted);
+    });
     this.caption = make("p", { class: "caption" });
     this.controls = make("div", { class: "player", hidden: true },
       make("div", { class: "row" }, this.back, this.play, this.forward, this.stop), this.search, this.caption);
