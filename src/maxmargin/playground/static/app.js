@@ -19,7 +19,7 @@ const connection = new Connection(
     const gone = state === "lost";
     element("trouble").hidden = !gone;
     element("trouble").textContent = gone ? "The server does not answer. Is it still running? Trying again …" : "";
-    if (state === "open" && open) open.room.refresh?.();
+    if (state === "open") open?.room?.refresh?.();
   },
 );
 
@@ -57,7 +57,7 @@ export async function copy(text) {
 // -- rooms ------------------------------------------------------------------------------------------------------
 
 async function enter(name, state) {
-  open?.room.leave?.();
+  open?.room?.leave?.();
   const current = { name, room: null, timeline: new Timeline() };
   open = current;
   const module = await import(`./rooms/${name}.js`);
@@ -98,6 +98,7 @@ function link() {
 }
 
 function travel(step) {
+  if (!open?.room) return;
   const state = step < 0 ? open.timeline.undo() : open.timeline.redo();
   if (state === null) return;
   open.room.restore(state);

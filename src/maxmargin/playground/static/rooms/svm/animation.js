@@ -18,9 +18,9 @@ export class Player {
     this.stop = button("Done", () => { this.end(); this.start.focus(); });
     this.search = make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Moment of the animation" });
     this.search.addEventListener("input", () => {
-      const wanted = Number(this.search.value); // before halt() moves the slider to what is shown
+      const wanted = Number(this.search.value);  // before halting shows where we are
       this.halt();
-      this.display(wanted);
+      if (wanted < this.frames.length) this.display(wanted);
     });
     this.caption = make("p", { class: "caption" });
     this.controls = make("div", { class: "player", hidden: true },
