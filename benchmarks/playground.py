@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--requests", type=int, default=200)
     options = parser.parse_args()
-    command = [sys.executable, "-m", "maxmargin.playground", "--port", "0", "--no-browser"]
+    command = [sys.executable, "-m", "maxmargin", "playground", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

@@ -225,6 +225,8 @@ def _with_known_rows(model: Any, X: RowData, y: Any) -> Any:
     """The model; one from a file that does not keep the rows of its support vectors with these looked up in X."""
     if _machine_of(model) is None or not len(getattr(model, "support_", ())) or int(np.min(model.support_)) >= 0:
         return model
+    if is_stochastic(model):  # vectors of a budget or of a stream are no rows of X
+        return model
     rows = check_array(X, accept_sparse="csr", dtype=np.float64)
     vectors = model.support_vectors_
     if rows.shape[1] != vectors.shape[1]:

@@ -81,7 +81,7 @@ def browser(width: int = 1360, height: int = 900, phone: bool = False) -> Iterat
 @contextmanager
 def server(port: int = 0) -> Iterator[tuple[str, Any]]:
     """(address, process) of a server of its own."""
-    command = [sys.executable, "-m", "maxmargin.playground", "--port", str(port), "--no-browser"]
+    command = [sys.executable, "-m", "maxmargin", "playground", "--port", str(port), "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None

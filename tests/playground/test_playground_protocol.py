@@ -322,7 +322,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ctrl_c_stops_it_while_a_tab_is_being_served(moons: Any) -> None:
     from websockets.sync.client import connect
 
-    command = [sys.executable, "-m", "maxmargin.playground", "--port", "0", "--no-browser"]
+    command = [sys.executable, "-m", "maxmargin", "playground", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, brier_score_loss, confusion_matrix, roc_auc_score, roc_curve
 
 from maxmargin.report import Findings, render
-from maxmargin.report._charts import extents, margin_chart, on_edges, score_limits, tiles, wilson
+from maxmargin.report._charts import extents, margin_chart, on_edges, score_limits, tiles
 from maxmargin.report._charts_classes import CURVE_POINTS, precision_recall, roc, thinned
 from maxmargin.report._charts_regression import chosen_points, residual_chart, scatter_chart
 from maxmargin.report._sections_test import _reliability, codes
@@ -61,13 +60,6 @@ def test_a_thinned_curve_stays_close() -> None:
     assert points[0].tolist() == [0, 0]
     assert points[-1].tolist() == [1, 1]
     assert np.abs(np.interp(curve.x, points[:, 0], points[:, 1]) - curve.y).max() < 0.01
-
-
-@given(st.integers(0, 50), st.integers(1, 50))
-def test_wilson_intervals_are_scipy_s(hits: int, n: int) -> None:
-    hits = min(hits, n)
-    low, high = binomtest(hits, n).proportion_ci(method="wilson")
-    assert wilson(hits / n, n) == pytest.approx((low, high), abs=1e-9)
 
 
 def test_labels_are_found_whatever_their_type() -> None:

@@ -14,6 +14,7 @@ import typer
 import maxmargin
 from maxmargin.cli._errors import close_quietly, exit_code_of, trace_of, words_of
 from maxmargin.cli._print import Screen
+from maxmargin.playground import PORT
 
 app = typer.Typer(
     name="maxmargin",
@@ -336,7 +337,7 @@ def doctor_command(json: Json = False) -> None:
 
 @app.command("playground")
 def playground_command(
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8642,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = PORT,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
     host: Annotated[str, typer.Option(help="Address to listen on; the default is this computer only.")] = "127.0.0.1",
     allow_host: Annotated[

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 from sklearn import metrics as m
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
@@ -15,7 +16,6 @@ from maxmargin.report import Test
 
 #: Samples of the test rows behind an interval, and the most rows that are sampled.
 SAMPLES, SAMPLED_ROWS = 200, 20_000
-Z95 = 1.959963984540054
 
 Metric = Callable[[Array, Array], float]
 
@@ -87,11 +87,8 @@ def rank(found, plain, intervals, y: Array, labels: list[Any], scores: FloatArra
 
 def wilson(right: int, n: int) -> tuple[float, float]:
     """95 % interval of a share (Wilson 1927)."""
-    p, z2 = right / n, Z95**2
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z95 * np.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    low, high = round(float(centre - half), 12), round(float(centre + half), 12)
-    return max(0.0, low), min(1.0, high)
+    low, high = binomtest(right, n).proportion_ci(method="wilson")
+    return float(low), float(high)
 
 
 def sampled(metric: Metric, truth: Array, answer: Array, seed: int) -> tuple[float, float]:

@@ -11,14 +11,11 @@ from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from maxmargin._foreign import Delivered
-from maxmargin.certificates import Certificate, definiteness, judge, made_feasible, recomputed_scores, worst
+from maxmargin.certificates import certify_tasks, worst
 from maxmargin.estimators._kernel_online import KernelOnline
-from maxmargin.estimators._machine import Training, leaves_no_trace
+from maxmargin.estimators._machine import leaves_no_trace
 from maxmargin.estimators._params import document_classes
 from maxmargin.estimators._pegasos import LEAST, VISITS, _median
-from maxmargin.multiclass import BinaryTask
-from maxmargin.problems import SVCProblem
 from maxmargin.solvers.expansion import KINDS, Options
 
 #: Most passes that max_iter=None means.
@@ -249,29 +246,10 @@ class KernelPegasosSVC(KernelOnline):
     def _publish_fit(self, data, tasks, lines):
         self.C_ = np.full(len(tasks), 1.0 / (float(self.lam) * float(data.weight.sum())))
         if self.certify and self.budget is None:
-            self.certificates_ = self._certified(data, tasks)
+            weight = np.zeros(data.n)
+            weight[data.kept] = data.weight
+            self.certificates_ = certify_tasks(self, data.X, data.y, weight)
             self.certificate_ = worst(self.certificates_)
-
-    def _certified(self, data: Training, tasks: list[BinaryTask]) -> list[Certificate]:
-        """The coefficients are dual variables, but for the sum (with an intercept) or for visits drawn too often.
-
-        What is not feasible is moved until it is, and the gap gains 1/2 ||w - w(alpha)||^2.
-        """
-        labels, kernel, table = data.extra, self.kernel_, np.zeros((len(tasks), data.n))
-        table[:, self.support_] = self.dual_coef_
-        cost = labels.weights(data)
-        found = [
-            Delivered(
-                data.kept[task.rows],
-                SVCProblem(task.sign, C * cost[task.rows], bool(self.fit_intercept)),
-                line[data.kept[task.rows]],
-                float(b),
-            )
-            for task, C, line, b in zip(tasks, self.C_, table, self.intercept_, strict=True)
-        ]
-        definite = definiteness(kernel, data.X, data.kept)
-        scores = recomputed_scores(kernel, data.X, found)
-        return [judge(made_feasible(kernel, data.X, one, f), f, definite) for one, f in zip(found, scores, strict=True)]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,6 +1,6 @@
 """The playground: machines in the browser, computed by the library behind a local page.
 
-``python -m maxmargin.playground`` serves it on this computer alone and opens the browser. It needs the extra
+``maxmargin playground`` serves it on this computer alone and opens the browser. It needs the extra
 ``playground``, which is loaded when the first page is served.
 """
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from scipy.stats import binomtest
 
 from maxmargin.report._findings import Tuning
 from maxmargin.report._svg import Chart, Scale, histogram, padded
@@ -313,7 +314,7 @@ def reliability_chart(mean: np.ndarray, seen: np.ndarray, counts: np.ndarray, bi
     chart.axes(x, y, "", "share that came true", ticks=(False, True))
     chart.path("reference", [(x(0.0), y(0.0)), (x(1.0), y(1.0))])
     for m, s, c in zip(mean, seen, counts, strict=True):
-        low, high = wilson(s, c)
+        low, high = binomtest(round(s * c), int(c)).proportion_ci(method="wilson")
         chart.line("whisker", x(m), y(low), x(m), y(high))
         size = 2.5 + 4.0 * math.sqrt(c / counts.max())  # a bin of few rows says little
         chart.dot("point c1", x(m), y(s), size, f"{number(m, 3)} predicted, {number(s, 3)} seen, {rows(c)}")
@@ -331,10 +332,3 @@ def reliability_chart(mean: np.ndarray, seen: np.ndarray, counts: np.ndarray, bi
     title = "probability of the predicted class" if many else f"probability of {plain(name, 30)}"
     chart.text((x(0.0) + x(1.0)) / 2, chart.height - 8, title, "axis-title", "middle")
     return chart.render()
-
-
-def wilson(share_: float, n: float, z: float = 1.959963984540054) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share seen in n rows (Wilson 1927)."""
-    centre = (share_ + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(max(0.0, share_ * (1 - share_) / n + z * z / (4 * n * n)))
-    return max(0.0, centre - half), min(1.0, centre + half)

@@ -1,16 +1,17 @@
 // The controls of the SVM room. They change the state; the room does the rest.
 
 import { card, choice, linear, logarithmic, make, select, short, slider } from "../../lib/controls.js";
-import { COMPOSED, EXACT, KERNELS, SCHEMES, SOLVERS } from "./state.js";
+import { KERNELS, KernelForm } from "../../lib/kernelform.js";
+import { COMPOSED, EXACT, SCHEMES, SOLVERS } from "./state.js";
 
 export class Panel {
   // change(dragging): the state is another one now
   constructor(state, change) {
     this.state = state;
     this.change = change;
-    this.kernel = new KernelControls("Kernel", [...KERNELS, ...COMPOSED], () => state.kernel, (live) => this.moved(live));
-    this.left = new KernelControls("First", KERNELS, () => state.kernel.left, change);
-    this.right = new KernelControls("Second", KERNELS, () => state.kernel.right, change);
+    this.kernel = new KernelForm("Kernel", [...KERNELS, ...COMPOSED], () => state.kernel, (live) => this.moved(live));
+    this.left = new KernelForm("First", KERNELS, () => state.kernel.left, change);
+    this.right = new KernelForm("Second", KERNELS, () => state.kernel.right, change);
     this.pair = make("div", { class: "pair" }, this.left.root, this.right.root);
     const live = (name) => ({
       onInput: (value) => { state[name] = value; change(true); },
@@ -60,37 +61,5 @@ export class Panel {
     this.epsilon.show(state.task === "regress" && !nu);
     this.solver.allow(state.task !== "classify" ? EXACT : SOLVERS.map(([name]) => name).filter((name) => name !== "sgd" || linearOnly));
     this.season.show(state.solver === "sgd");
-  }
-}
-
-class KernelControls {
-  constructor(label, kernels, target, change) {
-    this.target = target;
-    const live = (name) => ({
-      onInput: (value) => { target()[name] = value; change(true); },
-      onChange: (value) => { target()[name] = value; change(false); },
-    });
-    this.name = select(label, kernels, (value) => { target().name = value; this.arrange(); change(false); });
-    this.gamma = slider("γ", {
-      ...logarithmic(0.01, 100, 100), ...live("gamma"),
-      text: (value) => (this.target().name === "gaussian" ? `${short(value)} (σ = ${short(Math.sqrt(0.5 / value))})` : short(value)),
-    });
-    this.degree = slider("Degree", { ...linear(1, 8, 7), text: short, ...live("degree") });
-    this.constant = slider("Constant", { ...linear(-3, 3, 60), text: short, ...live("coef0") });
-    this.root = make("div", { class: "kernel" }, this.name.root, this.gamma.root, this.degree.root, this.constant.root);
-  }
-
-  update() {
-    const { name, gamma, degree, coef0 } = this.target();
-    [this.name.value, this.gamma.value, this.degree.value, this.constant.value] = [name, gamma, degree, coef0];
-    this.arrange();
-  }
-
-  arrange() {
-    const { name, gamma } = this.target();
-    this.gamma.value = gamma;
-    this.gamma.show(["gaussian", "polynomial", "sigmoid"].includes(name));
-    this.degree.show(name === "polynomial");
-    this.constant.show(["polynomial", "sigmoid"].includes(name));
   }
 }

@@ -1,5 +1,6 @@
 // What the SVM room remembers: everything that decides what is on the screen. Links are not trusted.
 
+import { KERNELS } from "../../lib/kernelform.js";
 import { packPoints, unpackPoints } from "../../lib/link.js";
 import { CLASSIFICATION, ONE_CLASS, REGRESSION, preset } from "../../lib/presets.js";
 
@@ -8,9 +9,6 @@ export const TASKS = {
   regress: { title: "Regression", presets: REGRESSION, first: "sine" },
   "one-class": { title: "One class", presets: ONE_CLASS, first: "cloud" },
 };
-export const KERNELS = [
-  ["linear", "Linear"], ["polynomial", "Polynomial"], ["gaussian", "Gaussian"], ["sigmoid", "Sigmoid"],
-];
 export const COMPOSED = [["sum", "Sum of two"], ["product", "Product of two"]];
 export const SOLVERS = [
   ["decomposition", "Decomposition (SMO)"], ["dual-gradient", "Dual gradient"], ["pegasos", "Pegasos"],
