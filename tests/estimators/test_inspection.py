@@ -206,6 +206,82 @@ def test_what_no_optimum_has_is_said():
     assert inspection.status(rough, TWO, Y2).counts()["not optimal"] > 10
 
 
+def all_classes(scheme, kernel="rbf"):
+    """(model, scores of the classes, what rows push their rivals down by) of one problem for the classes of iris."""
+    if kernel == "linear":
+        model = mm.LinearSVC(multiclass=scheme, C=0.3, scale=True, tol=1e-10, max_iter=10**6).fit(X, Y)
+    else:
+        model = mm.SVC(multiclass=scheme, C=0.3, gap_tol=1e-10).fit(X, Y)
+    push = np.zeros((150, 3))
+    push[model.support_] = -model.dual_coef_.T
+    push[np.arange(150), Y] = 0.0
+    return model, model.decision_function(X), push
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_status_of_crammer_and_singer_is_about_the_best_rival(kernel):
+    model, f, push = all_classes("crammer-singer", kernel)
+    rivals = np.where(np.eye(3, dtype=bool)[Y], -np.inf, f)
+    margin = f[np.arange(150), Y] - rivals.max(axis=1)
+    found = inspection.status(model, X, Y)
+    np.testing.assert_allclose(found.alpha, push.sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(found.slack, np.maximum(0, 1 - margin), atol=1e-9)
+    np.testing.assert_allclose(found.multiplier, 0.3 - push.sum(axis=1), atol=1e-12)
+    assert found.counts()["not optimal"] == 0
+    assert found.counts()["on the margin"] > 0
+    assert ((found.status == "misclassified") == (model.predict(X) != Y)).all()
+    np.testing.assert_array_equal(np.sort(model.support_), np.flatnonzero(found.alpha))  # nothing that rounding left
+    near = inspection.zones(model, X, Y)
+    assert ((near == "beyond its margin") == (margin > 1 + 1e-3)).all()
+    assert ((near == "inside the strip, wrong side") == ((margin < -1e-3) & (margin > -1 + 1e-3))).all()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_status_of_weston_and_watkins_is_about_every_rival(kernel):
+    model, f, push = all_classes("weston-watkins", kernel)
+    margin = f[np.arange(150), Y][:, None] - f
+    margin[np.arange(150), Y] = np.nan
+    found = inspection.status(model, X, Y)
+    assert found.tasks == ("against 0", "against 1", "against 2")
+    own = ~np.isnan(margin)
+    np.testing.assert_allclose(found.alpha[own], push[own], atol=1e-12)
+    np.testing.assert_allclose(found.slack, np.maximum(0, 1 - margin), atol=1e-9)
+    assert (np.isnan(found.alpha) == ~own).all()
+    assert ((found.status == "") == ~own).all()
+    assert found.counts()["not optimal"] == 0
+    assert found.counts()["on the margin"] > 0
+    np.testing.assert_array_equal(inspection.zones(model, X, Y) == "beyond its margin", margin > 1 + 1e-3)
+
+
+def test_two_classes_in_one_problem_are_a_soft_margin_of_half_the_norm():
+    single = mm.SVC(multiclass="crammer-singer", C=0.5, gap_tol=1e-11).fit(TWO, Y2)
+    soft = mm.SVC(C=1.0, gap_tol=1e-11).fit(TWO, Y2)  # 1/2 (||w/2||^2 + ||-w/2||^2) = ||w||^2 / 4
+    one, other = (inspection.status(model, TWO, Y2) for model in (single, soft))
+    assert (one.status == other.status).all()
+    np.testing.assert_allclose(2 * one.alpha, other.alpha, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "model", [mm.SVR(), mm.NuSVR(), mm.OneClassSVM(nu=0.2), mm.SVDD(C=0.05), mm.LinearSVR()], ids=name_of
+)
+def test_status_of_machines_without_classes_is_that_of_their_table(model):
+    y = None if isinstance(model, (mm.OneClassSVM, mm.SVDD)) else X[:, 3]
+    fitted = clone(model).fit(X[:, :3], y)
+    found, table = inspection.status(fitted, X[:, :3], y), inspection.support_table(fitted, X[:, :3], y, all_rows=True)
+    table = table.sort_values("row")
+    for column in ("status", "alpha", "slack", "bound", "multiplier"):
+        np.testing.assert_array_equal(getattr(found, column), table[column].to_numpy())
+    assert found.counts()["outside"] > 0
+    assert found.counts()["not optimal"] == 0
+    assert set(found.counts()) == {
+        "not a support vector",
+        "on the margin",
+        "bound, on the margin",
+        "outside",
+        "not optimal",
+    }
+
+
 def test_a_bound_support_vector_on_the_margin_is_its_own_label():
     # two rows at -1 and 1: alpha = 1/2 is the optimum for every C >= 1/2, and at C = 1/2 it is bound
     model = mm.SVC(kernel="linear", C=0.5, gap_tol=1e-12).fit([[-1.0], [1.0]], [0, 1])
@@ -705,18 +781,23 @@ def test_explanations_of_names_words_and_tables():
 # -- who may ask what ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ask", ["margins", "zones", "status", "leave_one_out"])
-def test_regressors_and_single_problems_are_refused(ask):
+@pytest.mark.parametrize("ask", ["margins", "zones", "leave_one_out"])
+def test_regressors_are_refused(ask):
     function = getattr(inspection, ask)
     for model in (mm.SVR(), mm.OneClassSVM(), mm.LinearRegressor()):
         with pytest.raises(TypeError, match=rf"{ask}.* is for classifiers; got {type(model).__name__}"):
             function(model.fit(X, Y.astype(float)), X, Y)
+
+
+@pytest.mark.parametrize("ask", ["margins", "kkt", "support_table", "leave_one_out"])
+def test_single_problems_are_refused(ask):
+    function = getattr(inspection, ask)
     for model in (mm.SVC(multiclass="crammer-singer"), mm.LinearSVC(multi_class="crammer_singer")):
         with pytest.raises(ValueError, match=r"is one problem for all classes; fit with multiclass='ovo'"):
             function(model.fit(X, Y), X, Y)
     two = mm.SVC(multiclass="crammer-singer").fit(TWO, Y2)
-    if ask in ("margins", "zones"):
-        assert len(np.asarray(getattr(function(two, TWO, Y2), "functional", TWO))) == 100
+    if ask == "margins":
+        assert len(function(two, TWO, Y2).functional) == 100
     else:  # its dual variables are not those of a soft margin with the same C
         with pytest.raises(ValueError, match="one problem for all classes"):
             function(two, TWO, Y2)

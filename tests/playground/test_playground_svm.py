@@ -111,6 +111,18 @@ def test_many_classes(page: Any, blobs: Any, scheme: str) -> None:
     if scheme == "ovo":
         assert arrays["alpha"].shape == (60, 6)
         assert len(values["tasks"]) == 6
+    found = status(model, X, y)
+    assert values["tasks"] == list(found.tasks)
+    np.testing.assert_allclose(arrays["alpha"], found.alpha, rtol=1e-4, atol=1e-4)
+    if scheme == "crammer-singer":  # one slack, one status
+        assert [STATUSES[code] for code in arrays["status"]] == found.status.tolist()
+        return
+    slack, free = (found.slack > 1e-3).any(axis=1), ((found.alpha > 0) & ~found.bound).any(axis=1)
+    part = np.array(values["parts"])[arrays["part"]]
+    assert (part[arrays["wrong"] == 1] == "misclassified").all()
+    right = arrays["wrong"] == 0
+    np.testing.assert_array_equal(part[right] == "with slack", slack[right])
+    np.testing.assert_array_equal(part[right] == "on a margin", (free & ~slack)[right])
 
 
 def test_schemes_side_by_side(page: Any, blobs: Any) -> None:

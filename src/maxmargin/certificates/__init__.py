@@ -24,6 +24,7 @@ from maxmargin.certificates._kernel import (
 from maxmargin.certificates._linear import LinearDelivered, judge_linear, judge_linear_all_classes
 from maxmargin.certificates._linear_models import (
     Scaling,
+    all_classes_task,
     is_linear_model,
     linear_tasks,
     training_rows,
@@ -35,6 +36,7 @@ __all__ = [
     "Definiteness",
     "LinearDelivered",
     "Scaling",
+    "all_classes_task",
     "bounded_scores",
     "certify",
     "certify_tasks",

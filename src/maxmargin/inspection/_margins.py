@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import Array, FloatArray
-from maxmargin.inspection._model import count, read_classifier, squeezed
+from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.inspection._model import count, read, read_classifier, scheme_name, squeezed
 
 #: The seven zones of M2, from t f(x) > 1 down to t f(x) < -1.
 ZONES = (
@@ -133,6 +133,9 @@ def zones(model: Any, X: Any, y: Any, tol: float = 1e-3) -> Array:
     below -1                       'beyond the other margin'
     =============================  ================================
 
+    With one problem for all classes the margin is the score of the row's class minus that of a rival: of the best one
+    with Crammer and Singer's machine, of each with Weston and Watkins'.
+
     Parameters
     ----------
     model, X, y
@@ -162,9 +165,22 @@ def zones(model: Any, X: Any, y: Any, tol: float = 1e-3) -> Array:
     on the other margin
     """
     tol = checked_tolerance(tol)
-    fitted = read_classifier(model, "zones", scores_only=True)
+    fitted = read(model)
+    if fitted.classes is None or not fitted.single or len(fitted.classes) == 2:
+        fitted = read_classifier(model, "zones", scores_only=True)
     X = fitted.checked(X)
-    return squeezed(zone_names(fitted.signs(fitted.labels(y, count(X))) * fitted.scores(X), tol))
+    label, f = fitted.labels(y, count(X)), fitted.scores(X)
+    if f.shape[1] > 1 and fitted.single:
+        return squeezed(zone_names(_over_rivals(f, label, scheme_name(model, fitted.machine)), tol))
+    return squeezed(zone_names(fitted.signs(label) * f, tol))
+
+
+def _over_rivals(f: FloatArray, label: IntArray, scheme: str) -> FloatArray:
+    """f_y - f_m of the best rival (n, 1), or of every rival (n, classes) with nan for the own class."""
+    rows = np.arange(len(f))
+    ahead = f[rows, label][:, None] - f
+    ahead[rows, label] = np.nan
+    return np.nanmin(ahead, axis=1, keepdims=True) if scheme == "crammer-singer" else ahead
 
 
 def zone_names(margin: FloatArray, tol: float) -> Array:

@@ -36,7 +36,7 @@ class Statuses:
     Attributes
     ----------
     status : ndarray of str
-        One of :data:`STATUSES`; '' where a row has no part in a task.
+        One of ``names``; '' where a row has no part in a task.
     alpha, slack : ndarrays
         The dual variable and xi, nan where a row has no part in a task.
     bound : ndarray of bool
@@ -46,6 +46,8 @@ class Statuses:
         allowed).
     tasks : tuple of str
         What every task asks.
+    names : tuple of str
+        What rows can be: :data:`STATUSES`, or of a regressor or one-class machine those that it knows.
     """
 
     status: Array
@@ -54,16 +56,17 @@ class Statuses:
     bound: Array
     multiplier: FloatArray
     tasks: tuple[str, ...]
+    names: tuple[str, ...] = STATUSES
 
     def counts(self) -> dict[str, int]:
         """How many rows (of all tasks together) are what."""
-        return {name: int(np.count_nonzero(self.status == name)) for name in STATUSES}
+        return {name: int(np.count_nonzero(self.status == name)) for name in self.names}
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {number}" for name, number in self.counts().items())
 
 
-def status(model: Any, X: Any, y: Any, sample_weight: Any = None, tol: float = 1e-3) -> Statuses:
+def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: float = 1e-3) -> Statuses:
     r"""What every training row is to its machine, from its dual variable and its slack (M3).
 
     =======================  =====================  =====================================================
@@ -81,11 +84,16 @@ def status(model: Any, X: Any, y: Any, sample_weight: Any = None, tol: float = 1
     With the squared hinge loss no alpha is bound: a row that falls short has alpha_i = 2 C_i xi_i, which stands in the
     place of C_i above. Of nu-SVC, C_i is the row's weight over rho.
 
+    With Crammer and Singer's machine a row has one alpha_i and one xi_i, of its class against the best other; with
+    Weston and Watkins' it has one of each for every other class, and these are the tasks. A row of a regressor is on
+    the margin where it is on the tube, a row of a one-class machine where f = 0; beyond, both are 'outside'.
+
     Parameters
     ----------
-    model : fitted classifier
-        maxmargin's or scikit-learn's. One that keeps no dual variables (scikit-learn's LinearSVC) is given those that
-        the slopes of its losses suggest, 2 C_i xi_i of the squared hinge.
+    model : fitted model
+        A classifier, a regressor or a one-class machine, maxmargin's or scikit-learn's. One that keeps no dual
+        variables (scikit-learn's LinearSVC) is given those that the slopes of its losses suggest, 2 C_i xi_i of the
+        squared hinge.
     X, y, sample_weight
         Exactly the training data, in the same order.
     tol : float, default=1e-3
@@ -107,16 +115,26 @@ def status(model: Any, X: Any, y: Any, sample_weight: Any = None, tol: float = 1
     ['not a support vector', 'on the margin', 'inside the strip', 'on the margin', 'misclassified']
     """
     tol = checked_tolerance(tol)
-    training = read_training(model, X, y, sample_weight, "status")
+    training = read_training(model, X, y, sample_weight, "status", classifier=False, single=True)
     codes = training.spread([_codes(task, tol) for task in training.tasks], len(STATUSES))
+    names = status_names(training.tasks[0])
     return Statuses(
-        squeezed(np.array([*STATUSES, ""])[codes]),
+        squeezed(np.array([*names, ""])[codes]),
         squeezed(training.spread([task.alpha for task in training.tasks], np.nan)),
         squeezed(training.spread([task.xi for task in training.tasks], np.nan)),
         squeezed(training.spread([at_bounds(task)[1] for task in training.tasks], False)),
         squeezed(training.spread([task.multiplier for task in training.tasks], np.nan)),
-        tuple(training.fitted.names),
+        tuple(task.name for task in training.tasks),
+        STATUSES if training.tasks[0].classifies else tuple(names[[0, 1, 2, 3, 6]].tolist()),
     )
+
+
+def status_names(task: TrainingTask) -> Array:
+    """:data:`STATUSES`, in which rows with slack are 'outside' where there are no classes."""
+    names = np.array(STATUSES)
+    if not task.classifies:
+        names[3] = OUTSIDE
+    return names
 
 
 def at_bounds(task: TrainingTask) -> tuple[Array, Array]:
@@ -211,9 +229,7 @@ def _lines(training: Training, task: TrainingTask, y: Any, tol: float, all_rows:
     influence = influences(training, task)
     chosen = np.arange(len(task.rows)) if all_rows else np.flatnonzero(task.alpha != 0)
     chosen = chosen[np.argsort(-influence[chosen], kind="stable")]
-    rows, names = task.rows[chosen], np.array(STATUSES)
-    if not task.classifies:
-        names[3] = OUTSIDE
+    rows, names = task.rows[chosen], status_names(task)
     return {
         "row": rows,
         "class": [None] * len(rows) if is_one_class(task) else np.asarray(y)[rows],

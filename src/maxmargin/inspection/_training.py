@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._foreign import Delivered, delivered_tasks
+from maxmargin._foreign import Delivered, delivered_all_classes, delivered_tasks
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.certificates import (
     LinearDelivered,
+    all_classes_task,
     is_approximation,
     linear_tasks,
     recomputed_scores,
+    scores_at,
     take,
     training_rows,
 )
@@ -21,6 +23,7 @@ from maxmargin.inspection._model import Fitted, LinearFitted, count, read, read_
 from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.penalties import Penalty
 from maxmargin.problems import (
+    AllClassesProblem,
     HardMarginProblem,
     LinearProblem,
     NuSVCProblem,
@@ -55,7 +58,7 @@ class TrainingTask:
     intercept: float
     norm: float  # ||w||
     off: float  # ||w - w(alpha)||
-    problem: Problem | LinearProblem
+    problem: Problem | LinearProblem | AllClassesProblem
     total: float = 0.0  # what sum alpha_i t_i must be
     squared: bool = False
     own_dual: bool = True  # whether the model keeps dual variables; else they are what its losses' slopes suggest
@@ -74,7 +77,7 @@ class TrainingTask:
     def classifies(self) -> bool:
         if isinstance(self.problem, LinearProblem):
             return self.problem.loss.of_margin
-        return isinstance(self.problem, (SVCProblem, HardMarginProblem, NuSVCProblem))
+        return isinstance(self.problem, (SVCProblem, HardMarginProblem, NuSVCProblem, AllClassesProblem))
 
     @property
     def upper(self) -> FloatArray:
@@ -123,13 +126,23 @@ class Training:
 
 
 def read_training(
-    model: Any, X: Any, y: Any, sample_weight: Any, what: str, classifier: bool = True, slack: bool = True
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    what: str,
+    classifier: bool = True,
+    slack: bool = True,
+    single: bool = False,
 ) -> Training:
     """The tasks of a fitted model on its training data; ``what`` is what they are wanted for.
 
-    ``slack``: whether that needs a loss which a slack pays for.
+    ``slack``: whether that needs a loss which a slack pays for. ``single``: whether it can be had of one problem for
+    all classes, whose tasks have no w of their own.
     """
-    fitted = read_classifier(model, what) if classifier or read(model).classes is not None else read(model)
+    fitted = read(model)
+    if classifier or (fitted.classes is not None and not (single and fitted.single)):
+        fitted = read_classifier(model, what)
     if fitted.machine == "Perceptron":
         raise TypeError(f"{what} is about a machine's optimum, and a perceptron has none: it stops at any separation")
     if fitted.machine == "LSSVC":
@@ -137,6 +150,8 @@ def read_training(
             f"{what} speaks of slack, and LSSVC pays for the distance from 1 on both sides; its certificate_ says how "
             "far from optimal it is, and LSSVC(leave_one_out=True) has the scores of rows left out"
         )
+    if fitted.single:
+        return _all_classes(fitted, X, y, sample_weight)
     if isinstance(fitted, LinearFitted):
         return _linear(fitted, X, y, sample_weight, what, slack)
     if is_approximation(model):
@@ -244,6 +259,49 @@ def _linear_task(name: str, task: LinearDelivered, X: RowData, kept: IntArray, h
     cost = np.full(len(f), np.inf) if hard else problem.C
     xi = np.zeros(len(f)) if hard else np.maximum(short, 0.0)
     return TrainingTask(name, kept[at], at, sign, cost, sign * beta, f, short, xi, **shared)
+
+
+def _all_classes(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> Training:
+    """One problem for all classes: a row asks that the score of its class beats those of its rivals by 1."""
+    kernel: Kernel = Linear()
+    if isinstance(fitted, LinearFitted):
+        rows = training_rows(fitted.model, X, y, sample_weight)
+        problem, W, b, alpha = all_classes_task(fitted.model, rows, None)
+        X, kept, n = scaled_rows(rows.X, fitted.scaling), rows.kept, rows.n
+        at: IntArray = np.arange(len(kept))
+        f, square = np.asarray(X @ W.T) + b, float(np.vdot(W, W))
+    else:
+        kernel, X, kept, problem, alpha, b = delivered_all_classes(fitted.model, X, y, sample_weight, None)
+        used = np.flatnonzero(alpha.any(axis=1))
+        g = scores_at(kernel, X, kept, kept[used], alpha[used])
+        at, f, n, square = kept, g + b, count(X), float(np.vdot(alpha, g))
+    shared: dict[str, Any] = {
+        "intercept": np.nan,
+        "norm": float(np.sqrt(max(square, 0.0))),
+        "off": 0.0,
+        "problem": problem,
+    }
+    tasks = []
+    for name, own, short, push in _rivals(problem, [str(c) for c in fitted.classes], f, alpha):  # type: ignore[union-attr]
+        cost = problem.C[own]
+        xi = np.where(np.isinf(cost), 0.0, np.maximum(short, 0.0))
+        tasks.append(
+            TrainingTask(name, kept[own], at[own], np.ones(len(own)), cost, push, 1.0 - short, short, xi, **shared)
+        )
+    return Training(fitted, kernel, X, tasks, n)
+
+
+def _rivals(problem: AllClassesProblem, classes: list[str], f: FloatArray, alpha: FloatArray):
+    """(name, rows, 1 - (f_y - f_m), a) of what rows pay for: their best rival, or each of them (M21)."""
+    rows, push = np.arange(len(f)), problem.pushes(alpha)
+    if problem.shared_bound:
+        others = f.copy()
+        others[rows, problem.label] = -np.inf
+        short = 1.0 + others.max(axis=1) - f[rows, problem.label]
+        return [("its class against the best other", rows, short, push.sum(axis=1))]
+    short = problem.shortfalls(f)
+    own = [np.flatnonzero(problem.label != m) for m in range(len(classes))]
+    return [(f"against {name}", own[m], short[own[m], m], push[own[m], m]) for m, name in enumerate(classes)]
 
 
 def _off(penalty: Penalty, w: FloatArray, v: FloatArray) -> float:

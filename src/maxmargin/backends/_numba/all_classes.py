@@ -67,8 +67,12 @@ def simplex_row(g, alpha, y, C, A, D, new):
         if kept == left or kept == 0:
             break
         left = kept
+    pushed = 0.0
     for m in range(k):
-        new[m] = min(C if m == y else 0.0, (level - (g[m] - A * alpha[m])) / A)
+        if m != y:
+            new[m] = min(0.0, (level - (g[m] - A * alpha[m])) / A)
+            pushed -= new[m]
+    new[y] = pushed  # C - max(0, D - level) but for rounding, which would leave a support vector that pushes nobody
     return most - least
 
 

@@ -10,73 +10,66 @@ from maxmargin.inspection import STATUSES, ZONES, status, zones
 
 #: Of a point or a task that has no status or zone.
 NONE = 255
-#: What inspection says of regressors' and one-class machines' points beyond their bound.
+#: Places in STATUSES.
+SLACK, WRONG, ODD = 3, 5, 6
+#: What the page calls the statuses.
 NAMES = {
     "classify": STATUSES,
     "regress": ("inside the tube", "on the tube", "bound, on the tube", "outside the tube", "", "", "not optimal"),
     "one-class": ("inside", "on the border", "bound, on the border", "outside", "", "", "not optimal"),
 }
-#: Slacks and dual variables this near to a bound, relative to it, are there.
-NEAR = 1e-3
+#: What a point is to several machines together: see :func:`_parts`.
+PARTS = ("not a support vector", "on a margin", "bound, on a margin", "with slack", "", "misclassified", "not optimal")
 
 
 def point_facts(model: Any, task: str, X: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Arrays of shape (n,), or (n, tasks) with more than two classes; what a machine cannot say is left out."""
-    if task != "classify":
-        return _one_machine(model, task, X, y)
-    facts = {"wrong": (model.predict(X) != y).astype(np.uint8)}
-    facts |= _zones(model, X, y)
+    """Arrays of shape (n,), or (n, tasks) with more than one task; what a machine cannot say is left out."""
+    facts: dict[str, np.ndarray] = {}
+    if task == "classify":
+        facts = {"wrong": (model.predict(X) != y).astype(np.uint8), **_zones(model, X, y)}
     try:
         found = status(model, X, y)
-    except (TypeError, ValueError):  # a perceptron, or one problem for all classes: there are no statuses
-        facts["support"] = _support(model, len(X))
-        return facts
-    facts["status"] = _codes(found.status, STATUSES)
-    facts["alpha"], facts["slack"] = (np.asarray(v, dtype=np.float32) for v in (found.alpha, found.slack))
-    facts["support"] = (np.nan_to_num(found.alpha).reshape(len(X), -1) > 0).any(axis=1).astype(np.uint8)
+    except TypeError:  # a perceptron, and kernel machines that learn online: no optimum, no statuses
+        return {**facts, "support": _support(model, len(X))}
+    code = _codes(found.status, STATUSES)
+    code[found.status == "outside"] = SLACK
+    facts["status"] = code
+    facts |= {"alpha": found.alpha.astype(np.float32), "slack": found.slack.astype(np.float32)}
+    used = np.nan_to_num(found.alpha).reshape(len(X), -1) > 0
+    facts["support"] = np.asarray(used.any(axis=1), dtype=np.uint8)
+    if code.ndim == 2:
+        facts["part"] = _parts(code, facts["wrong"])
     return facts
+
+
+def _parts(code: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """One status of a point for the statuses that it has in several tasks: the hardest.
+
+    Slack is slack, on whichever side; 'misclassified' are the points that all machines together put in another class.
+    """
+    hardest = np.where(code == NONE, 0, code).max(axis=1)
+    found = np.where(hardest == ODD, ODD, np.minimum(hardest, SLACK))
+    return np.where(wrong == 1, WRONG, found).astype(np.uint8)
 
 
 def task_names(model: Any, X: np.ndarray, y: np.ndarray | None) -> tuple[str, ...]:
     """What the columns of the facts of many classes stand for."""
     try:
         return status(model, X, y).tasks
-    except (TypeError, ValueError):
+    except TypeError:
         return ()
 
 
 def _zones(model: Any, X: np.ndarray, y: Any) -> dict[str, np.ndarray]:
     try:
         return {"zone": _codes(zones(model, X, y), ZONES)}
-    except (TypeError, ValueError):
+    except TypeError:
         if len(model.classes_) > 2:
             return {}
     # inspection does not read kernel machines that learn online; their scores say as much
     margin = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X)
     code = np.select([margin > 1, margin > 0, margin > -1], [0, 2, 4], 6)
     return {"zone": code.astype(np.uint8)}
-
-
-def _one_machine(model: Any, task: str, X: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Regressors and one-class machines: alpha from their coefficients, slack from their scores."""
-    alpha = np.zeros(len(X))
-    alpha[model.support_] = np.abs(model.dual_coef_[0])
-    if task == "regress":
-        tube, most = tube_of(model, X, y), float(model.C)
-        short = np.abs(y - model.predict(X)) - tube
-    else:
-        most = 1.0
-        short = -model.decision_function(X)
-    scale = max(NEAR, NEAR * float(np.abs(short).max(initial=0.0)))
-    idle, bound, on = alpha <= 1e-6 * most, alpha >= (1 - 1e-6) * most, np.abs(short) <= scale
-    cases = [idle & (short <= scale), idle, ~bound & on, ~bound, on, short > 0]
-    code = np.select(cases, [0, 6, 1, 6, 2, 3], 6).astype(np.uint8)
-    return {
-        "status": code,
-        "alpha": alpha.astype(np.float32),
-        "slack": np.maximum(short, 0.0).astype(np.float32),
-        "support": (alpha > 0).astype(np.uint8),
-    }
 
 
 def tube_of(model: Any, X: np.ndarray, y: np.ndarray | None) -> float:

@@ -17,7 +17,7 @@ from maxmargin.playground._limits import FINEST_GRID
 from maxmargin.playground._rooms._expressions import Call, script
 from maxmargin.playground._rooms._fitting import Fitted, fit, grid, proof
 from maxmargin.playground._rooms._machines import SCHEMES, Problem, read_problem
-from maxmargin.playground._rooms._points import NAMES, point_facts, task_names, tube_of
+from maxmargin.playground._rooms._points import NAMES, PARTS, point_facts, task_names, tube_of
 from maxmargin.playground._rooms._tables import read_table
 
 #: Numbers of steps after which an animation shows where its solver is.
@@ -150,7 +150,7 @@ def _words(problem: Problem, fitted: Fitted) -> dict[str, Any]:
         "unit": problem.unit,
     }
     if problem.task == "classify":
-        words["tasks"] = task_names(model, problem.X, problem.y)
+        words |= {"tasks": task_names(model, problem.X, problem.y), "parts": PARTS}
     return words
 
 

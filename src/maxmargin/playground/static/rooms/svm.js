@@ -198,7 +198,7 @@ class Room {
     this.answer = answer;
     if (answer.values.names) this.words = answer.values;
     this.certificate.show(answer.values);
-    this.legend.show(answer, this.words?.task === answer.values.task ? this.words.names : null);
+    this.legend.show(answer, this.words?.task === answer.values.task ? this.words : null);
     if (answer.values.code !== undefined) this.code.textContent = answer.values.code;
   }
 
@@ -270,7 +270,7 @@ class Room {
     this.update();
     this.plane.redraw();
     this.comparison.redraw();
-    if (this.answer?.values.separable) this.legend.show(this.answer, this.words?.names);
+    if (this.answer?.values.separable) this.legend.show(this.answer, this.words);
   }
 
   restore(value) {

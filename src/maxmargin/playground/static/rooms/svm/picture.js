@@ -43,10 +43,16 @@ function drawCurve(context, plane, curve, tube) {
   context.setLineDash([]);
 }
 
+// What points are: to their machine, or (with many classes) to all machines together; null where no status is known.
+export function partsOf(answer) {
+  const { part, status } = answer?.arrays ?? {};
+  return part ?? status ?? null;
+}
+
 // The mark of a point: by status where there is one, else whether it supports or is misclassified.
 export function markOf(answer, index) {
-  const { status, support, wrong } = answer?.arrays ?? {};
-  if (status?.shape.length === 1) return status[index] === 255 ? null : STATUS_MARKS[status[index]];
+  const { support, wrong } = answer?.arrays ?? {}, parts = partsOf(answer);
+  if (parts) return parts[index] === 255 ? null : STATUS_MARKS[parts[index]];
   if (wrong?.[index]) return "cross";
   return support?.[index] ? "thin ring" : null;
 }

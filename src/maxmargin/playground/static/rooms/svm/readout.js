@@ -3,6 +3,7 @@
 import { classColour, cssColour } from "../../lib/colours.js";
 import { card, make, short } from "../../lib/controls.js";
 import { STATUS_MARKS, drawMark, shapePath } from "../../lib/shapes.js";
+import { partsOf } from "./picture.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -107,8 +108,9 @@ function sample(draw) {
 export class Legend {
   constructor() { this.root = make("ul", { class: "legend", "aria-label": "What the marks mean" }); }
 
-  show(answer, names) {
-    const { status, wrong, support } = answer.arrays;
+  show(answer, words) {
+    const names = answer.arrays.part ? words?.parts : words?.names;
+    const { wrong, support } = answer.arrays, parts = partsOf(answer);
     const items = [];
     const entry = (mark, name, count) => items.push(make("li", {}, sample((context) => {
       shapePath(context, "circle", 13, 13, 5);
@@ -116,8 +118,8 @@ export class Legend {
       context.fill();
       drawMark(context, mark, 13, 13, 5, cssColour("--ink"), cssColour("--odd"));
     }), `${name} `, make("b", {}, String(count))));
-    if (status?.shape.length === 1 && names) {
-      const counts = names.map((_, code) => status.reduce((sum, one) => sum + (one === code), 0));
+    if (parts && names) {
+      const counts = names.map((_, code) => parts.reduce((sum, one) => sum + (one === code), 0));
       names.forEach((name, code) => { if (name && counts[code]) entry(STATUS_MARKS[code], name, counts[code]); });
     } else if (support) {
       const total = (values) => values.reduce((sum, one) => sum + one, 0);
