@@ -22,8 +22,10 @@ from maxmargin.solvers.blocks import Blocks, run_inner
 
 #: Compiled steps between two looks at the clock, times the number of rows.
 STEPS_TIMES_ROWS = 2**25
-#: Pairwise steps per row before Newton steps are tried.
-FIRST_STEPS = 20
+#: Pairwise steps per row before Newton steps are tried; then half a step per row, and at least so many, between two.
+FIRST_STEPS, LEAST_STEPS = 8, 100
+#: Multiplications of a Newton step's solve that are worth those of a pairwise step.
+NEWTON_PAYS = 4
 #: Multiplications of a polishing solve that a pairwise step's pass over all rows is worth.
 POLISH_PAYS = 20
 #: Relative gain of the objective that counts as none; three rounds without end the fit.
@@ -68,8 +70,9 @@ class Decomposition:
             if result.violation <= tol:
                 beta = self._polish(qp, K, gram, beta, n_iter, lazy) if self.polish else beta
             elif n_iter != watch.max_iter:  # slow going: a hard problem, where Newton steps save most pairwise ones
+                solve = len(qp.free(beta)) ** 3 // (NEWTON_PAYS * gram.n)
+                at_once = min(max(gram.n // 2, LEAST_STEPS, solve), STEPS_TIMES_ROWS // gram.n)
                 beta = self._accelerate(qp, K, beta)
-                at_once = min(2 * at_once, STEPS_TIMES_ROWS // gram.n)
             f = scores(K, beta)  # afresh: the steps' rounding does not pile up
             violation = qp.violation(beta, f + qp.linear)
             status = watch.judge(problem, beta, f, n_iter, violation)

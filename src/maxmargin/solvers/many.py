@@ -16,8 +16,10 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import Batch, KernelGram
 from maxmargin.problems import Problem
 from maxmargin.solvers._base import Solution, Status, Watch
-from maxmargin.solvers.decomposition import FIRST_STEPS, POLISHED, Decomposition
+from maxmargin.solvers.decomposition import POLISHED, Decomposition
 
+#: Pairwise steps per row that a problem is given here.
+STEPS = 20
 #: Problems handed over in one call: between two calls Ctrl-C and the clock are looked at.
 AT_ONCE = 64
 
@@ -73,7 +75,7 @@ def _solve_part(problems, rows, starts, gram, threads, watches) -> list[tuple[So
         budgets,
         qps[0].budget_is_bound,
         watches[0].tol,
-        FIRST_STEPS,
+        STEPS,
         POLISHED,
     )
     steps, violations, entries = gram.backend.solve_many(batch, threads)
