@@ -51,7 +51,7 @@ def test_a_batch_gives_what_one_at_a_time_gives(kind, threads):
 
 
 def test_a_problem_that_needs_more_steps_is_handed_back_feasible(monkeypatch):
-    monkeypatch.setattr("maxmargin.solvers.many.FIRST_STEPS", 0)
+    monkeypatch.setattr("maxmargin.solvers.many.STEPS", 0)
     rows, _ = problems()
     made = [SVCProblem(np.where(Y[r] % 2, 1.0, -1.0), np.full(len(r), 3.0)) for r in rows[2:]]
     _, results = solve(made, rows[2:])

@@ -87,6 +87,9 @@ class AllClassesBlocks:
         )
         moved = np.flatnonzero((new != old).any(axis=1))
         alpha[index] = new
+        if len(index) == len(f):  # the block is the problem: its scores are up to date
+            f[:] = inner
+            return
         change: FloatArray = np.zeros_like(alpha)
         change[index[moved]] = new[moved] - old[moved]
         f += gram.product(change)

@@ -2,7 +2,8 @@
 
 Problem: the dual QP of :mod:`maxmargin.problems`, any size.
 Algorithm: problems of at most ``whole_size`` rows are one working set; lines of K are filled as pairwise steps ask for
-them, and Newton steps finish. Larger ones are solved by :mod:`.blocks`.
+them, and Newton steps finish. Where pairwise steps crawl (large C, few directions) both take turns. Larger problems are
+solved by :mod:`.blocks`.
 Invariant: f = K beta in float64; beta feasible.
 Papers: Joachims 1999 (working sets), Fan, Chen and Lin 2005 (selection), Wen et al. 2018 (ThunderSVM, blocks).
 """
@@ -28,7 +29,7 @@ FIRST_STEPS, LEAST_STEPS = 8, 100
 NEWTON_PAYS = 4
 #: Multiplications of a polishing solve that a pairwise step's pass over all rows is worth.
 POLISH_PAYS = 20
-#: Relative gain of the objective that counts as none; three rounds without end the fit.
+#: Relative gain of the objective that counts as none; three rounds without, of many steps, end the fit.
 NO_GAIN = 1e-15
 #: Polishing stops when the violation is this small relative to the largest score.
 POLISHED = 1e-11
@@ -57,8 +58,8 @@ class Decomposition:
     def _solve_whole(self, problem: Problem, gram: Gram, beta: FloatArray, watch: Watch) -> Solution:
         qp, entries = problem.qp, gram.entries
         K, lazy = gram.lazy_matrix(np.flatnonzero(beta))
-        f, n_iter, status, unmoved = scores(K, beta), 0, None, 0
-        at_once = FIRST_STEPS * (gram.n + 50)
+        f, n_iter, status, unmoved, in_vain = scores(K, beta), 0, None, 0, 0
+        at_once = first = FIRST_STEPS * (gram.n + 50)
         tol = watch.tol * problem.unit(beta, f)
         while status is None:
             grad, before = f + qp.linear, qp.objective(beta, f)
@@ -67,19 +68,23 @@ class Decomposition:
             steps = watch.steps_left(n_iter, at_once)
             result = run_inner(self.backend, qp, K, grad, beta, gram.diagonal, tol, steps, lazy)
             n_iter += result.steps
-            if result.violation <= tol:
-                beta = self._polish(qp, K, gram, beta, n_iter, lazy) if self.polish else beta
-            elif n_iter != watch.max_iter:  # slow going: a hard problem, where Newton steps save most pairwise ones
+            violation = result.violation
+            if violation > tol and n_iter != watch.max_iter:  # slow going: Newton steps save most pairwise ones
                 solve = len(qp.free(beta)) ** 3 // (NEWTON_PAYS * gram.n)
-                at_once = min(max(gram.n // 2, LEAST_STEPS, solve), STEPS_TIMES_ROWS // gram.n)
+                at_once = min(max(gram.n // 2, LEAST_STEPS, solve) << unmoved, STEPS_TIMES_ROWS // gram.n)
                 beta = self._accelerate(qp, K, beta)
+                violation = qp.violation(beta, scores(K, beta) + qp.linear)
+            reached = violation <= tol
+            if reached and self.polish:
+                beta = self._polish(qp, K, gram, beta, n_iter, lazy)
             f = scores(K, beta)  # afresh: the steps' rounding does not pile up
             violation = qp.violation(beta, f + qp.linear)
             status = watch.judge(problem, beta, f, n_iter, violation)
-            tol = min(0.1 * tol, watch.tol * problem.unit(beta, f))  # matters only when the goal lies deeper
+            tol = min(0.1 * tol if reached else tol, watch.tol * problem.unit(beta, f))  # the goal may lie deeper
             gained = before - qp.objective(beta, f)
-            unmoved = unmoved + 1 if gained <= NO_GAIN * abs(before) else 0
-            if status is None and (unmoved >= 3 or violation <= rounding_floor(gram.diagonal, beta)):
+            unmoved, in_vain = (unmoved + 1, in_vain + steps) if gained <= NO_GAIN * abs(before) else (0, 0)
+            stuck = unmoved >= 3 and in_vain >= first
+            if status is None and (stuck or violation <= rounding_floor(gram.diagonal, beta)):
                 status = Status.STALLED
         gram.entries = entries + (K.size if lazy is None else int(lazy.filled.sum()) * gram.n)
         return watch.solution(beta, f, status, n_iter, gram.entries)

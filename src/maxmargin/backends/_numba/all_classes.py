@@ -15,6 +15,7 @@ import numpy as np
 
 from maxmargin.backends._numba._jit import jit
 from maxmargin.backends._numba.dual_coordinate import shuffle
+from maxmargin.backends._numba.newton import add_line
 
 #: Weights of classes this small, relative to C, are rounding.
 AT_BOUND = 1e-12
@@ -166,7 +167,10 @@ def block_epochs(simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs
     """
     q, k = f.shape
     g, scratch, new, change = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    moved = np.empty(k, dtype=np.uint32)
+    moved, scores = np.empty(k, dtype=np.uint32), np.empty((k, q))  # a class after the other: what moves is one line
+    for i in range(q):
+        for m in range(k):
+            scores[m, i] = f[i, m]
     updates, worst = 0, np.inf
     for _ in range(epochs):
         worst = 0.0
@@ -174,7 +178,7 @@ def block_epochs(simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs
             A = K[i, i] + rate
             A = A if A > 0 else 1 / C[i]
             for m in range(k):
-                g[m] = f[i, m] + shift[m] + rate * sums[m] + (0.0 if m == label[i] else 1.0)
+                g[m] = scores[m, i] + shift[m] + rate * sums[m] + (0.0 if m == label[i] else 1.0)
             off = solve_row(simplex, g, alpha[i], label[i], C[i], A, scratch, new)
             worst = max(worst, off)
             if off <= goal:
@@ -187,10 +191,11 @@ def block_epochs(simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs
                     alpha[i, m] = new[m]
                     sums[m] += change[count]
                     count += 1
-            for j in range(q):
-                value, line = K[i, j], f[j]
-                for c in range(count):
-                    line[moved[c]] += value * change[c]
+            for c in range(count):
+                add_line(scores[moved[c]], change[c], K[i])
         if worst <= goal:
             break
+    for i in range(q):
+        for m in range(k):
+            f[i, m] = scores[m, i]
     return worst, updates
