@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -78,8 +79,6 @@ class Visitor:
             }
             return [small.width, small.height, btoa(text)];
         """
-        import base64
-
         width, height, text = self.driver.execute_script(script, 0 if layer == "back" else 1)
         return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)
 
@@ -419,6 +418,23 @@ def test_a_link_brings_everything_back(visitor: Visitor) -> None:
     visitor.settled()
     assert visitor.state() == state
     assert (np.abs(visitor.pixels("back").astype(int) - picture) > 8).any(axis=2).mean() < 0.001
+
+
+def test_the_page_names_the_values_that_it_computes_with(visitor: Visitor) -> None:
+    kernel = {"name": "polynomial", "gamma": 0.5, "degree": 2, "coef0": -1}
+    link = base64.urlsafe_b64encode(json.dumps({"kernel": kernel, "C": 7}).encode()).decode().rstrip("=")
+    visitor.open(f"#svm/{link}").settled()
+    shown = {one.get_attribute("for"): one.text for one in visitor.driver.find_elements(By.TAG_NAME, "output")}
+    value = {
+        label.text: shown[label.get_attribute("for")]
+        for label in visitor.driver.find_elements(By.CSS_SELECTOR, ".slider label")
+        if label.is_displayed()
+    }
+    # between two positions of their sliders; a polynomial's constant is not negative
+    assert (value["γ"], value["C, the price of slack"], value["Constant"]) == ("0.5", "7", "0")
+    code = visitor.find(".python pre").get_attribute("textContent")
+    assert "C=7" in code
+    assert "gamma=0.5" in code
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def test_many_classes(page: Any, blobs: Any, scheme: str) -> None:
     if scheme == "ovo":
         assert arrays["alpha"].shape == (60, 6)
         assert len(values["tasks"]) == 6
+    assert values["unit"] == ("rounds" if scheme in ("crammer-singer", "weston-watkins") else "pairwise steps")
     found = status(model, X, y)
     assert values["tasks"] == list(found.tasks)
     np.testing.assert_allclose(arrays["alpha"], found.alpha, rtol=1e-4, atol=1e-4)

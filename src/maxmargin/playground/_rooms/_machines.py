@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.playground._checks import BadRequest, choice, number, points, whole
 from maxmargin.playground._rooms._expressions import Call, kernel_of
+from maxmargin.problems import ALL_CLASSES
 
 TASKS = ("classify", "regress", "one-class")
 EXACT = ("decomposition", "dual-gradient")
@@ -36,6 +37,8 @@ class Problem(NamedTuple):
 
     @property
     def unit(self) -> str:
+        if self.call.options.get("multiclass") in ALL_CLASSES:  # blocks of rows, each with all its classes
+            return "rounds"
         return "passes" if self.call.name == "KernelPegasosSVC" else UNITS[self.solver]
 
 

@@ -58,17 +58,17 @@ export function slider(label, { steps = 100, value, position, text, onInput, onC
   const id = `control-${++count}`;
   const output = make("output", { for: id });
   const input = make("input", { type: "range", id, min: 0, max: steps, step: 1 });
-  const show = () => {
-    output.textContent = text(value(Number(input.value)));
+  const show = (shown) => {
+    output.textContent = text(shown);
     input.setAttribute("aria-valuetext", output.textContent);
   };
-  input.addEventListener("input", () => { show(); onInput(value(Number(input.value))); });
+  input.addEventListener("input", () => { show(value(Number(input.value))); onInput(value(Number(input.value))); });
   input.addEventListener("change", () => onChange(value(Number(input.value))));
   const root = make("div", { class: "field slider" }, make("label", { for: id }, label), output, input);
   return {
     root, input,
     get value() { return value(Number(input.value)); },
-    set value(wanted) { input.value = position(wanted); show(); },
+    set value(wanted) { input.value = position(wanted); show(wanted); },  // which may lie between two positions
     show(visible) { root.hidden = !visible; },
   };
 }

@@ -36,19 +36,21 @@ export class KernelForm {
       text: (value) => (target().name === "gaussian" ? `${short(value)} (σ = ${short(Math.sqrt(0.5 / value))})` : short(value)),
     });
     this.degree = slider("Degree", { ...linear(1, 8, 7), text: short, ...live("degree") });
-    this.constant = slider("Constant", { ...linear(-3, 3, 60), text: short, ...live("coef0") });
+    this.constant = slider("Constant", {
+      ...linear(-3, 3, 60), ...live("coef0"), text: (value) => short(sentKernel({ ...target(), coef0: value }).coef0),
+    });
     this.root = make("div", { class: "kernel" }, this.name.root, this.gamma.root, this.degree.root, this.constant.root);
   }
 
   update() {
-    const { name, gamma, degree, coef0 } = this.target();
-    [this.name.value, this.gamma.value, this.degree.value, this.constant.value] = [name, gamma, degree, coef0];
+    const { name, degree } = this.target();
+    [this.name.value, this.degree.value] = [name, degree];
     this.arrange();
   }
 
   arrange() {
-    const { name, gamma } = this.target();
-    this.gamma.value = gamma;
+    const { name, gamma, coef0 } = this.target();
+    [this.gamma.value, this.constant.value] = [gamma, coef0];  // their texts depend on the kernel
     this.gamma.show(WITH_GAMMA.includes(name));
     this.degree.show(name === "polynomial");
     this.constant.show(WITH_CONSTANT.includes(name));

@@ -1,6 +1,6 @@
 // What the SVM room remembers: everything that decides what is on the screen. Links are not trusted.
 
-import { KERNELS } from "../../lib/kernelform.js";
+import { KERNELS, sentKernel } from "../../lib/kernelform.js";
 import { packPoints, unpackPoints } from "../../lib/link.js";
 import { CLASSIFICATION, ONE_CLASS, REGRESSION, preset } from "../../lib/presets.js";
 
@@ -58,10 +58,6 @@ export function checked(saved) {
 
 export const saved = (state, points) => ({ ...state, points: packPoints(points) });
 
-const sent = ({ name, gamma, degree, coef0 }) => ({
-  name, gamma, degree, coef0: name === "polynomial" ? Math.max(0, coef0) : coef0,
-});
-
 // The request for what is on the screen.
 export function request(state, points, view, dragging) {
   const { kernel } = state;
@@ -73,7 +69,7 @@ export function request(state, points, view, dragging) {
     task: state.task, C: state.C, formulation: state.formulation, nu: state.nu, epsilon: state.epsilon, solver: state.solver,
     season: state.season, multiclass: state.multiclass,
     x: points.map((point) => point.x), y: points.map((point) => point.y), c: points.map((point) => point.c),
-    kernel: composed ? { name: kernel.name, left: sent(kernel.left), right: sent(kernel.right) } : sent(kernel),
+    kernel: composed ? { name: kernel.name, left: sentKernel(kernel.left), right: sentKernel(kernel.right) } : sentKernel(kernel),
     view, columns: state.task === "regress" ? 300 : 4 * scale, rows: 3 * scale, detail: dragging ? "coarse" : "fine",
   };
 }
