@@ -29,6 +29,6 @@ ROOMS = {
         Room("svm", "Support vectors", svm.KINDS),
         Room("loss", "Losses", loss.KINDS),
         Room("kernel", "Kernels", kernel.KINDS),
-        Room("neural", "Beside a network", neural.KINDS),
+        Room("neural", "Networks", neural.KINDS),
     )
 }
