@@ -126,6 +126,97 @@ def test_many_classes(page: Any, blobs: Any, scheme: str) -> None:
     np.testing.assert_array_equal(part[right] == "on a margin", (free & ~slack)[right])
 
 
+def test_a_scheme_without_such_a_machine_says_so_and_the_others_go_on(page: Any, blobs: Any) -> None:
+    found = {
+        v["scheme"]: v for v, _ in page.stream("schemes", blobs(C="inf", kernel={"name": "gaussian", "gamma": 50.0}))
+    }
+    assert all(found[scheme]["separable"] for scheme in ("ovo", "ovr", "code"))
+    assert "finite C" in found["crammer-singer"]["message"]
+    nu = {v["scheme"]: v for v, _ in page.stream("schemes", blobs(C="inf", formulation="nu", nu=0.1))}
+    assert nu["ovo"]["certificate"]["holds"]  # C is not asked for
+    assert not nu["weston-watkins"]["separable"]
+
+
+def test_code_words_are_not_one_vs_all_again(page: Any, blobs: Any) -> None:
+    found = {values["scheme"]: values for values, _ in page.stream("schemes", blobs())}
+    assert (found["ovr"]["machines"], found["code"]["machines"]) == (4, 7)
+
+
+def test_the_objectives_of_several_machines_are_summed(page: Any, blobs: Any, capsys: Any) -> None:
+    values, _ = page.ask("fit", blobs())
+    model = run(values["code"])
+    assert values["certificate"]["primal"] == pytest.approx(sum(one.primal for one in model.certificates_))
+    assert values["certificate"]["machines"] == 6
+    assert f"dual {sum(one.dual for one in model.certificates_)}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kernel", [LINEAR, GAUSSIAN], ids=["linear", "gaussian"])
+def test_a_perceptron_has_mistakes_and_no_margin(page: Any, moons: Any, kernel: Any) -> None:
+    values, arrays = page.ask("fit", moons(solver="perceptron", kernel=kernel))
+    assert values["certificate"] is None
+    assert values["width"] is None
+    assert values["mistakes"] > 0
+    assert (values["vectors"] is None) == (kernel is LINEAR)
+    np.testing.assert_array_equal(np.array(values["parts"])[arrays["part"]] == "misclassified", arrays["wrong"] == 1)
+
+
+def test_a_perceptron_that_separates_ends_its_animation(page: Any, moons: Any) -> None:
+    apart = {"x": [-2.0, -1.8, -2.2, 2.0, 1.7, 2.1], "y": [0.1, -0.3, 0.4, 0.0, 0.5, -0.2], "c": [1, 1, 1, 2, 2, 2]}
+    frames = page.stream("animate", moons(**apart, solver="perceptron", kernel=LINEAR))
+    assert frames[-1][0]["steps"] < 100
+    assert frames[-1][0]["accuracy"] == 1.0
+
+
+def test_pegasos_in_a_feature_space_has_zones_and_dual_variables(page: Any, moons: Any) -> None:
+    values, arrays = page.ask("fit", moons(solver="pegasos"))
+    model, (X, y) = run(values["code"]), rows(moons())
+    margin = np.where(y == 2, 1, -1) * model.decision_function(X)
+    part = np.array(values["parts"])[arrays["part"]]
+    np.testing.assert_array_equal(part == "misclassified", margin <= 0)
+    np.testing.assert_array_equal(part == "inside the strip", (margin > 0) & (margin <= 1))
+    np.testing.assert_allclose(arrays["slack"], np.maximum(0, 1 - margin), atol=1e-5)
+    assert (arrays["alpha"][model.support_] > 0).all()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {
+            "task": "one-class",
+            "nu": 0.2,
+            "kernel": {"name": "linear"},
+            "x": [-1.0, 1.0, -2.0, 2.0],
+            "y": [0.5, -0.5, 1, -1],
+        },
+        {"x": [1.0] * 4, "y": [0.5] * 4, "c": [1, 2, 1, 2]},
+    ],
+    ids=["one class around 0", "all on one spot"],
+)
+def test_where_w_is_zero_no_rounding_is_drawn(page: Any, moons: Any, body: dict[str, Any]) -> None:
+    values, arrays = page.ask("fit", moons(**{"c": [1, 1, 1, 1], **body}))
+    assert values["constant"]
+    assert np.ptp(arrays["scores"]) == 0
+    assert values["certificate"]["gap"] < 1e-9
+
+
+def test_a_sigmoid_that_is_no_kernel_proves_nothing(page: Any, moons: Any) -> None:
+    error = page.error("fit", moons(C="inf", kernel={"name": "sigmoid", "gamma": 1.0, "coef0": 1.0}))
+    assert error["cause"] == "library"
+    assert "not positive semi-definite" in error["message"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"C": 1e4, "kernel": LINEAR}, {"task": "regress", "formulation": "nu", "nu": 0.5}], ids=str
+)
+def test_an_animation_ends_at_the_machine(page: Any, moons: Any, options: dict[str, Any]) -> None:
+    fitted, _ = page.ask("fit", moons(**options))
+    for kind in ("animate", "trace"):
+        last = page.stream(kind, moons(**options))[-1][0]
+        found = last["certificate"] if kind == "animate" else last
+        assert found["dual"] == pytest.approx(fitted["certificate"]["dual"], rel=1e-6)
+        assert found["relative_gap"] < 1e-6
+
+
 def test_schemes_side_by_side(page: Any, blobs: Any) -> None:
     found = page.stream("schemes", blobs())
     assert [values["scheme"] for values, _ in found] == ["ovo", "ovr", "code", "crammer-singer", "weston-watkins"]
@@ -294,10 +385,17 @@ def test_tables_without_names_and_with_other_separators(page: Any, separator: st
     assert arrays["c"].tolist() == [1, 2, 2, 1]
 
 
+def test_numbers_may_have_commas(page: Any) -> None:
+    values, arrays = page.ask("table", {"text": "\ufeffwide;high;kind\n1,5;2,5;a\n2,5;-0,5;b\n3;1,25;b\n"})
+    assert values["columns"] == ["wide", "high", "kind"]
+    assert values["numeric"] == ["wide", "high"]
+    assert np.argsort(arrays["py"]).tolist() == [1, 2, 0]
+
+
 def test_rows_that_are_not_whole_are_left_out_and_counted(page: Any) -> None:
     values, arrays = page.ask("table", {"text": FRUIT + "nan,1,apple\n1,2\n,3,pear\n# a remark\n"})
     assert len(arrays["c"]) == 4
-    assert values["notes"] == ["1 rows of another length were left out", "2 rows with missing numbers were left out"]
+    assert values["notes"] == ["1 row of another length left out", "2 rows with missing numbers left out"]
 
 
 def test_the_most_frequent_classes_are_kept(page: Any) -> None:

@@ -45,7 +45,7 @@ class Guest(Visitor):
 
     def settled(self) -> None:
         script = """
-            const planes = [...document.querySelectorAll(".stage .plane")];
+            const planes = [...document.querySelectorAll(".stage .plane:not(.small)")];
             const busy = planes.some((one) => one.dataset.shown === "training" || !one.dataset.answer);
             return busy ? String(performance.now()) : planes.map((one) => one.dataset.answer).join();
         """
@@ -139,6 +139,47 @@ def test_points_go_with_you_from_room_to_room(guest: Guest) -> None:
         guest.wait(lambda room=room: guest.driver.find_elements(By.CSS_SELECTOR, f".room-{room} .plane[data-answer]"))
         guest.wait(lambda: guest.count == n)
         np.testing.assert_allclose(guest.points()[-1], [-3.5, -2.5], atol=0.03)
+
+
+def test_a_room_is_as_it_was_left(guest: Guest) -> None:
+    guest.open("#svm").settled()
+    n = guest.count
+    guest.choose("Kernel", "polynomial")
+    guest.press(3.5, 2.5)
+    guest.settled()
+    guest.find("#undo").click()
+    guest.wait(lambda: guest.count == n)
+    for room in ("loss", "svm"):  # what was undone stays undone elsewhere
+        guest.find(f"nav [data-room={room}]").click()
+        guest.wait(lambda room=room: guest.driver.find_elements(By.CSS_SELECTOR, f".room-{room} .plane[data-answer]"))
+        assert guest.count == n
+    assert "Polynomial" in guest.code()
+    guest.find("#undo").click()
+    guest.wait(lambda: "Gaussian" in guest.code())
+
+
+def test_points_of_a_regression_stay_in_their_room(guest: Guest) -> None:
+    guest.open("#svm").settled()
+    guest.pick("Regression")
+    guest.settled()
+    n = guest.count
+    guest.find("nav [data-room=loss]").click()
+    guest.wait(lambda: guest.driver.find_elements(By.CSS_SELECTOR, ".room-loss .plane[data-answer]"))
+    assert guest.data("shown") == "machine"
+    guest.find("nav [data-room=svm]").click()
+    guest.wait(lambda: guest.driver.find_elements(By.CSS_SELECTOR, ".room-svm .plane[data-answer]"))
+    assert guest.count == n
+    guest.wait(lambda: "SVR(" in guest.code())
+
+
+def test_without_points_no_number_of_theirs_is_left(guest: Guest) -> None:
+    guest.open("#loss").settled()
+    assert guest.fact("Total")
+    guest.button("Clear").click()
+    guest.wait(lambda: guest.data("shown") == "error")
+    assert guest.fact("Total") == ""
+    assert guest.weights() == []
+    assert guest.driver.execute_script("return document.querySelectorAll('.points tbody tr').length") == 0
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -13,6 +13,8 @@ from maxmargin.problems._dual_qp import AT_BOUND, DualQP
 
 #: Squared distance of two hulls, relative to the largest k(x, x), that is a rounding error: they touch.
 TOUCHING = 1e-14
+#: Squared distances below minus this, relative to the largest k(x, x), are those of no kernel.
+NO_KERNEL = 1e-9
 #: Margin rho of a nu machine, relative to the largest it could have, below which it is 0 but for rounding.
 NO_MARGIN = 1e-12
 #: Least unit in which violations are measured, relative to the largest possible score.
@@ -246,6 +248,12 @@ class HardMarginProblem(_Hull):
 
     def require_separable(self, beta: FloatArray, f: FloatArray) -> None:
         """Raise with the witness unless the nearest points found are apart."""
+        if float(beta @ f) < -NO_KERNEL * self.scale:
+            raise ValueError(
+                "C=inf asks for a hard margin, but the kernel is not positive semi-definite on these rows: two points "
+                f"of its space have the squared distance {float(beta @ f):.3g}, and no hyperplane is farthest from the "
+                "classes. Give a finite C, or a kernel that is one"
+            )
         square = max(float(beta @ f), 0.0)
         margins = self.sign * (f + self.offsets(beta, f).intercept)
         separates = np.min(margins if self.held is None else margins[~self.held]) > 0

@@ -49,12 +49,23 @@ def fit(call: Call, X: np.ndarray, y: np.ndarray | None, job: Job) -> Fitted:
 
 
 def proof(model: Any) -> dict[str, Any] | None:
-    """The certificate of a model, if it has one."""
-    certificate = getattr(model, "certificate_", None)
-    if certificate is None:
+    """The certificate of a model, if it has one; of several machines together the sums of their objectives."""
+    found = getattr(model, "certificates_", [getattr(model, "certificate_", None)])
+    if found[0] is None:
         return None
-    names = ("primal", "dual", "gap", "relative_gap", "kkt", "feasible", "holds", "reason")
-    return {name: getattr(certificate, name) for name in names}
+    primal, dual, gap = (float(sum(getattr(one, name) for one in found)) for name in ("primal", "dual", "gap"))
+    size = max(abs(primal), abs(dual))
+    return {
+        "primal": primal,
+        "dual": dual,
+        "gap": gap,
+        "relative_gap": gap / size if 0 < size < np.inf else (0.0 if gap == 0 else np.inf),
+        "kkt": max(one.kkt for one in found),
+        "feasible": all(one.feasible for one in found),
+        "holds": all(one.holds for one in found),
+        "reason": next((one.reason for one in found if one.reason), ""),
+        "machines": len(found),
+    }
 
 
 def grid(view: tuple[float, float, float, float], columns: int, rows: int) -> np.ndarray:

@@ -15,6 +15,8 @@ TASKS = ("classify", "regress", "one-class")
 EXACT = ("decomposition", "dual-gradient")
 STEPWISE = ("pegasos", "sgd", "perceptron")
 SCHEMES = ("ovo", "ovr", "code", "crammer-singer", "weston-watkins")
+#: Most classes whose code words have every bit there is: 15 machines for five classes.
+MOST_BITS = 5
 #: What a step of a solver is called on the page.
 UNITS = {
     "decomposition": "pairwise steps",
@@ -36,8 +38,13 @@ class Problem(NamedTuple):
     steps: str  # the option that bounds the steps
 
     @property
+    def single(self) -> bool:
+        """Whether it is one problem for all classes."""
+        return self.call.options.get("multiclass") in ALL_CLASSES
+
+    @property
     def unit(self) -> str:
-        if self.call.options.get("multiclass") in ALL_CLASSES:  # blocks of rows, each with all its classes
+        if self.single:  # blocks of rows, each with all its classes
             return "rounds"
         return "passes" if self.call.name == "KernelPegasosSVC" else UNITS[self.solver]
 
@@ -65,16 +72,26 @@ def _classifier(body: Mapping[str, Any], X: np.ndarray, y: np.ndarray, solver: s
     if len(np.unique(y)) < 2:
         raise BadRequest("points of two classes are needed: choose another class and click to add one")
     scheme = choice(body, "multiclass", SCHEMES, "ovo")
-    many = {"multiclass": scheme} if len(np.unique(y)) > 2 else {}
+    many = _scheme(scheme, len(np.unique(y)))
     if solver in EXACT:
         if choice(body, "formulation", ("C", "nu"), "C") == "nu":
             call = Call("NuSVC", {"nu": number(body, "nu", 1e-3, 1.0, 0.5)})
         else:
             call = Call("SVC", {"C": _cost(body)})
+        if scheme in ALL_CLASSES and many:
+            call = call.having(tol=1e-4)  # they have no last Newton steps
         call = _exact(call, body, solver)
         return Problem("classify", X, y, call.having(**many), solver, "max_iter")
     call, steps = _stepwise(body, solver, len(X))
     return Problem("classify", X, y, call.having(**many, random_state=0), solver, steps)
+
+
+def _scheme(scheme: str, classes: int) -> dict[str, Any]:
+    """How two-class machines decide between more classes; one-hot code words would be one-vs-all again."""
+    if classes == 2:
+        return {}
+    words = {"code_words": "exhaustive" if classes <= MOST_BITS else "random"} if scheme == "code" else {}
+    return {"multiclass": scheme, **words}
 
 
 def _exact(call: Call, body: Mapping[str, Any], solver: str) -> Call:

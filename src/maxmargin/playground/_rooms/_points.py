@@ -8,6 +8,8 @@ import numpy as np
 
 from maxmargin.inspection import STATUSES, ZONES, status, zones
 
+#: Scores that differ by less than this, relative to the terms they are sums of, are equal but for rounding.
+NOISE = 1e-12
 #: Of a point or a task that has no status or zone.
 NONE = 255
 #: Places in STATUSES.
@@ -20,17 +22,21 @@ NAMES = {
 }
 #: What a point is to several machines together: see :func:`_parts`.
 PARTS = ("not a support vector", "on a margin", "bound, on a margin", "with slack", "", "misclassified", "not optimal")
+#: The same where no optimum is: by the zone.
+BY_ZONE = ("beyond its margin", "on its margin", "", "inside the strip", "on the hyperplane", "misclassified", "")
+#: And of a perceptron.
+BY_SIDE = ("right", "", "", "", "", "misclassified", "")
 
 
-def point_facts(model: Any, task: str, X: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+def point_facts(model: Any, task: str, X: np.ndarray, y: np.ndarray | None, tol: float) -> dict[str, np.ndarray]:
     """Arrays of shape (n,), or (n, tasks) with more than one task; what a machine cannot say is left out."""
     facts: dict[str, np.ndarray] = {}
     if task == "classify":
         facts = {"wrong": (model.predict(X) != y).astype(np.uint8), **_zones(model, X, y)}
     try:
-        found = status(model, X, y)
+        found = status(model, X, y, tol=tol)
     except TypeError:  # a perceptron, and kernel machines that learn online: no optimum, no statuses
-        return {**facts, "support": _support(model, len(X))}
+        return {**facts, **_without_status(model, X, y, facts)}
     code = _codes(found.status, STATUSES)
     code[found.status == "outside"] = SLACK
     facts["status"] = code
@@ -50,6 +56,41 @@ def _parts(code: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     hardest = np.where(code == NONE, 0, code).max(axis=1)
     found = np.where(hardest == ODD, ODD, np.minimum(hardest, SLACK))
     return np.where(wrong == 1, WRONG, found).astype(np.uint8)
+
+
+def _without_status(model: Any, X: np.ndarray, y: Any, facts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is known of points where no optimum is: their zone, and of kernel machines who holds the boundary."""
+    found = {}
+    if hasattr(model, "support_"):
+        found["support"] = _support(model, len(X))
+    if hasattr(model, "mistakes_"):  # a perceptron knows right and wrong, no margin
+        return {**found, "part": np.where(facts["wrong"] == 1, WRONG, 0).astype(np.uint8)}
+    if "zone" not in facts:
+        return found
+    margin = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X)
+    alpha = np.zeros(len(X))
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    part = np.array([0, 1, SLACK, 4, WRONG, WRONG, WRONG], dtype=np.uint8)[facts["zone"]]
+    slack = np.maximum(0.0, 1.0 - margin)
+    return {**found, "part": part, "alpha": alpha.astype(np.float32), "slack": slack.astype(np.float32)}
+
+
+def part_names(model: Any) -> tuple[str, ...]:
+    """What the numbers of a point's part stand for."""
+    if hasattr(model, "mistakes_"):
+        return BY_SIDE
+    return BY_ZONE if type(model).__name__ == "KernelPegasosSVC" else PARTS
+
+
+def without_noise(model: Any, X: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Scores of a kernel machine; where w is 0 but for rounding, one and the same for all."""
+    if not hasattr(model, "dual_coef_") or not hasattr(model, "kernel"):
+        return scores
+    size = float(np.abs(model.dual_coef_).sum()) * float(np.abs(model.decision_function(X)).max(initial=0.0) + 1.0)
+    if np.ptp(scores) > NOISE * size:
+        return scores
+    level = float(np.median(scores))
+    return np.full_like(scores, level if abs(level) > NOISE * size else 0.0)
 
 
 def task_names(model: Any, X: np.ndarray, y: np.ndarray | None) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from maxmargin.playground._jobs import Job
 from maxmargin.playground._limits import MOST_POINTS
 
 MOST_COLUMNS, MOST_CLASSES = 100, 9
+#: A number as half of the world writes it.
+DECIMAL_COMMA = re.compile(r"^(\s*[-+]?\d*),(\d+(?:[eE][-+]?\d+)?\s*)$")
 #: Half the width and height that the points get: a little less than the view has.
 ROOM = (3.6, 2.6)
 #: A column of numbers with at most so many different ones may be a column of classes.
@@ -70,10 +73,15 @@ def read_table(body: Mapping[str, Any], job: Job) -> Answer:
 
 def _parsed(text: str) -> Table:
     """The table: separated by commas, semicolons, tabs or blanks, with a line of names or without."""
-    lines = [line for line in text.strip().splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [
+        line
+        for line in text.lstrip("\ufeff").strip().splitlines()
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
     if not lines:
         raise BadRequest("paste a table: a line for each row, with commas, semicolons or tabs between the values")
-    separator = max(",;\t", key=lines[0].count)
+    even = [one for one in "\t;" if lines[0].count(one) and len({line.count(one) for line in lines[:20]}) == 1]
+    separator = even[0] if even else max(",;\t", key=lines[0].count)  # numbers may have commas
     if separator in lines[0]:
         try:
             rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator, skipinitialspace=True))
@@ -81,11 +89,13 @@ def _parsed(text: str) -> Table:
             raise BadRequest(f"the table cannot be read: {error}") from None
     else:
         rows = [line.split() for line in lines]
+    if separator != ",":
+        rows = [[DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in row] for row in rows]
     width = len(rows[0])
     if not 1 <= width <= MOST_COLUMNS:
         raise BadRequest(f"a table may have {MOST_COLUMNS} columns, got {width}")
     whole = [row for row in rows if len(row) == width]
-    notes = [f"{len(rows) - len(whole)} rows of another length were left out"] if len(whole) < len(rows) else []
+    notes = [f"{counted(len(rows) - len(whole))} of another length left out"] if len(whole) < len(rows) else []
     named = not any(_is_number(cell) for cell in whole[0]) and len(whole) > 1
     names = _distinct([cell.strip() or f"column {k + 1}" for k, cell in enumerate(whole[0])] if named else [])
     cells = whole[1:] if named else whole
@@ -103,7 +113,7 @@ def _typed(names: list[str], cells: list[list[str]], notes: list[str]) -> Table:
         if all(_is_number(c[i]) for c, is_one in zip(by_column, numeric, strict=True) if is_one)
     ]
     if len(kept) < len(cells):
-        notes.append(f"{len(cells) - len(kept)} rows with missing numbers were left out")
+        notes.append(f"{counted(len(cells) - len(kept))} with missing numbers left out")
     if len(kept) < 2:
         raise BadRequest("the table needs two rows with numbers at least")
     columns = [
@@ -176,6 +186,11 @@ def _distinct(names: list[str]) -> list[str]:
         cut = name[:40]
         found.append(cut if cut not in found else f"{cut} ({len(found) + 1})")
     return found
+
+
+def counted(rows: int) -> str:
+    """The number of rows in words."""
+    return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
 def _is_number(cell: str) -> bool:

@@ -17,12 +17,12 @@ from maxmargin.playground._limits import FINEST_GRID
 from maxmargin.playground._rooms._expressions import Call, script
 from maxmargin.playground._rooms._fitting import Fitted, fit, grid, proof
 from maxmargin.playground._rooms._machines import SCHEMES, Problem, read_problem
-from maxmargin.playground._rooms._points import NAMES, PARTS, point_facts, task_names, tube_of
+from maxmargin.playground._rooms._points import NAMES, part_names, point_facts, task_names, tube_of, without_noise
 from maxmargin.playground._rooms._tables import read_table
 
 #: Numbers of steps after which an animation shows where its solver is.
 MOMENTS = {
-    "decomposition": (1, 1.22, 400),
+    "decomposition": (1, 1.22, 2_000_000),
     "dual-gradient": (1, 1.25, 1000),
     "pegasos": (1, 1.3, 20_000),
     "sgd": (1, 1.15, 100),
@@ -30,6 +30,8 @@ MOMENTS = {
 }
 #: Passes of Pegasos in a feature space: a pass is many steps.
 KERNEL_PASSES = (1, 1.15, 60)
+#: Relative gap of one problem for all classes while something is dragged.
+SEEN = 1e-3
 #: No gap is drawn below this.
 ROUNDING = 1e-16
 
@@ -38,6 +40,8 @@ def fit_points(body: Mapping[str, Any], job: Job) -> Answer:
     """The machine on the screen: its scores on a grid, and every point's part in it."""
     problem = read_problem(body)
     fine = choice(body, "detail", ("coarse", "fine"), "fine") == "fine"
+    if problem.single and not fine:  # what a moving picture cannot show takes them most of their time
+        problem = problem._replace(call=problem.call.having(gap_tol=SEEN))
     try:
         fitted = fit(problem.call, problem.X, problem.y, job)
     except NotSeparableError as error:
@@ -87,11 +91,14 @@ def trace(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
 def schemes(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
     """Ways to decide between many classes, one after the other."""
     for scheme in SCHEMES:
-        problem = read_problem({**body, "multiclass": scheme, "solver": "decomposition", "formulation": "C"})
+        problem = read_problem({**body, "multiclass": scheme, "solver": "decomposition"})
         try:
             fitted = fit(problem.call, problem.X, problem.y, job)
         except NotSeparableError:
-            yield Answer({"scheme": scheme, "separable": False})
+            yield Answer({"scheme": scheme, "separable": False, "message": "not separable"})
+            continue
+        except ValueError as error:  # this scheme has no such machine; the others may
+            yield Answer({"scheme": scheme, "separable": False, "message": str(error)})
             continue
         model, answer = fitted.model, _picture(problem, fitted, body)
         about = {"scheme": scheme, "machines": int(np.size(model.intercept_)), "vectors": len(model.support_)}
@@ -127,15 +134,24 @@ def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any]) -> Answe
         if task == "classify" and len(model.classes_) > 2:
             arrays["regions"] = model.predict(cells).astype(np.uint8).reshape(rows, columns)
         else:
-            arrays["scores"] = model.decision_function(cells).astype(np.float32).reshape(rows, columns)
+            scores = without_noise(model, problem.X, model.decision_function(cells))
+            arrays["scores"] = scores.astype(np.float32).reshape(rows, columns)
+            values["constant"] = bool(np.ptp(scores) == 0)
     values["milliseconds"] = {"fit": fitted.milliseconds, "grid": 1e3 * (time.perf_counter() - began)}
     if task == "classify":
         values |= {"classes": model.classes_, "width": _width(model, problem)}
-    facts = point_facts(model, task, problem.X, problem.y)
-    values |= {"certificate": proof(model), "vectors": int(facts["support"].sum())}
+    facts = point_facts(model, task, problem.X, problem.y, _near(problem, model))
+    values |= {"certificate": proof(model), "vectors": int(facts["support"].sum()) if "support" in facts else None}
+    if hasattr(model, "mistakes_"):
+        values["mistakes"] = int(np.sum(model.mistakes_))
     if "wrong" in facts:
         values["accuracy"] = 1.0 - float(facts["wrong"].mean())
     return Answer(values, {**arrays, **facts})
+
+
+def _near(problem: Problem, model: Any) -> float:
+    """How near to a margin is on it: as near as the fit was asked to come."""
+    return min(0.4, max(1e-3, 2 * model.certificate_.kkt)) if "gap_tol" in problem.call.options else 1e-3
 
 
 def _words(problem: Problem, fitted: Fitted) -> dict[str, Any]:
@@ -150,13 +166,13 @@ def _words(problem: Problem, fitted: Fitted) -> dict[str, Any]:
         "unit": problem.unit,
     }
     if problem.task == "classify":
-        words |= {"tasks": task_names(model, problem.X, problem.y), "parts": PARTS}
+        words |= {"tasks": task_names(model, problem.X, problem.y), "parts": part_names(model)}
     return words
 
 
 def _width(model: Any, problem: Problem) -> float | None:
     """The width of the strip between two classes."""
-    if len(model.classes_) > 2:
+    if len(model.classes_) > 2 or problem.solver == "perceptron":  # whose scale means nothing
         return None
     try:
         return float(margins(model, problem.X, problem.y).width)
@@ -173,8 +189,13 @@ def _not_separable(problem: Problem, error: NotSeparableError) -> Answer:
 
 
 def _code(problem: Problem) -> str:
-    perceptron = problem.solver == "perceptron"  # which has no optimum, hence no certificate
-    closing = ["print(model.mistakes_, 'mistakes')" if perceptron else "print(model.certificate_)"]
+    if problem.solver == "perceptron":  # which has no optimum, hence no certificate
+        closing = ["print(model.mistakes_, 'mistakes')"]
+    elif problem.single or "multiclass" not in problem.call.options:
+        closing = ["print(model.certificate_)"]
+    else:
+        closing = ["print('primal', sum(one.primal for one in model.certificates_))"]
+        closing.append("print('dual', sum(one.dual for one in model.certificates_))")
     if problem.task == "classify":
         closing.append("print('accuracy', model.score(X, y))")
     return script(problem.call, problem.X, problem.y, closing)
@@ -184,10 +205,15 @@ def _code(problem: Problem) -> str:
 
 
 def _scheduled(problem: Problem, job: Job) -> Call:
-    """SGD's steps as the whole fit would choose them, so that every moment belongs to one and the same run."""
+    """SGD's steps as the whole fit would choose them, so that every moment belongs to one and the same run.
+
+    Machines for many classes choose each for itself, and are left to it.
+    """
     if problem.solver != "sgd":
         return problem.call
     schedules = fit(problem.call, problem.X, problem.y, job).model.schedule_
+    if len(schedules) > 1:
+        return problem.call
     return problem.call.having(schedule=tuple(float(value) for value in schedules[0]))
 
 
@@ -201,4 +227,8 @@ def _moments(problem: Problem) -> list[int]:
 
 def _finished(model: Any) -> bool:
     """Whether more steps would change nothing."""
+    if hasattr(model, "mistakes_"):  # of a perceptron: none in the last pass
+        name = "mistakes" if "mistakes" in model.history_.dtype.names else "violations"
+        last = model.history_["iteration"] == model.n_iter_
+        return not model.history_[name][last].any()
     return bool(hasattr(model, "fit_status_") and model.fit_status_ == 0 and not hasattr(model, "schedule_"))

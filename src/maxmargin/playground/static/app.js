@@ -9,6 +9,7 @@ import { onThemeChange, switchTheme } from "./lib/colours.js";
 const element = (id) => document.getElementById(id);
 const shared = {};  // what rooms leave for each other, such as the points
 let open = null;    // { name, room, timeline }
+const timelines = new Map();  // of the rooms that were open
 
 // -- the server -------------------------------------------------------------------------------------------------
 
@@ -56,9 +57,11 @@ export async function copy(text) {
 
 // -- rooms ------------------------------------------------------------------------------------------------------
 
+// state: from a link; null: as it was left, with the points of the room before
 async function enter(name, state) {
   open?.room?.leave?.();
-  const current = { name, room: null, timeline: new Timeline() };
+  if (!timelines.has(name)) timelines.set(name, new Timeline());
+  const current = { name, room: null, timeline: timelines.get(name) };
   open = current;
   const module = await import(`./rooms/${name}.js`);
   if (open !== current) return;
@@ -74,13 +77,19 @@ async function enter(name, state) {
     cancel: (kind) => connection.cancel(name, kind),
     commit: (value) => { current.timeline.record(value); afterChange(); },
   };
-  current.room = module.mount(root, context, state);
+  current.room = module.mount(root, context, state ?? asLeft(current.timeline.current, module));
   for (const link of element("rooms").children) {
     if (link.dataset.room === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   document.title = `${element("rooms").querySelector("[aria-current]").textContent} · maxmargin playground`;
   afterChange();
+}
+
+// What a room showed when it was left, with the points that are there now, unless it has others of its own.
+function asLeft(state, { ownPoints = () => false }) {
+  if (state === null || ownPoints(state)) return state;
+  return { ...state, points: shared.points ?? state.points };
 }
 
 let linkTimer = 0;

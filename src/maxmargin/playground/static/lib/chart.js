@@ -59,6 +59,11 @@ export class Chart {
     this.root.replaceChildren(...nodes);
     this.root.setAttribute("aria-label", said);
   }
+
+  clear() {
+    this.root.replaceChildren();
+    this.root.setAttribute("aria-label", this.label);
+  }
 }
 
 // What the colours of a chart stand for; with onToggle, each can be switched off.

@@ -14,6 +14,7 @@ import { shapePath } from "./shapes.js";
 
 const REACH = { mouse: 11, pen: 14, touch: 22 };  // pixels within which a pointer means a point
 const STILL = 4;                                   // pixels that a click may wander
+const LONG = 600;                                  // milliseconds of a long press
 const rounded = (value) => Math.round(1000 * value) / 1000;
 
 export class Plane {
@@ -24,7 +25,7 @@ export class Plane {
     this.cursor = null;      // where the keyboard is, if it is in use
     this.classOfNew = 1;
     this.drag = null;
-    this.onChange = this.onFocus = this.behind = this.around = this.inFront = this.onClass = () => {};
+    this.onChange = this.onFocus = this.behind = this.around = this.inFront = this.onClass = this.onFull = () => {};
     this.build(label);
     this.listen();
     this.observer = new ResizeObserver(() => this.resize());
@@ -75,7 +76,10 @@ export class Plane {
   // -- changes --------------------------------------------------------------------------------------------------
 
   add(x, y) {
-    if (this.points.length >= this.most) return;
+    if (this.points.length >= this.most) {
+      this.onFull();
+      return;
+    }
     this.points.push({ ...this.inside(x, y), c: this.classOfNew });
     this.changed();
   }
@@ -127,12 +131,14 @@ export class Plane {
     on("pointerdown", (event) => this.down(event, ...at(event)));
     on("pointermove", (event) => this.wander(event, ...at(event)));
     on("pointerup", (event) => this.up(event, ...at(event)));
-    on("pointercancel", () => { this.drag = null; });
+    on("pointercancel", () => { clearTimeout(this.pressTimer); this.drag = null; });
     on("pointerleave", () => { if (!this.drag) this.hover(-1); });
     on("contextmenu", (event) => {
       event.preventDefault();
+      clearTimeout(this.pressTimer);
+      const index = this.drag?.pressed ? -1 : this.nearest(...at(event), REACH.mouse);  // a long press may say so, too
       this.drag = null;
-      if (this.editable) this.remove(this.nearest(...at(event), REACH.mouse));
+      if (this.editable) this.remove(index);
     });
     on("keydown", (event) => this.key(event));
     on("blur", () => { this.cursor = null; this.redrawFront(); });
@@ -143,8 +149,18 @@ export class Plane {
     this.surface.setPointerCapture(event.pointerId);
     const index = this.nearest(px, py, REACH[event.pointerType] ?? REACH.mouse);
     const from = index < 0 ? null : [px - this.px(this.points[index].x), py - this.py(this.points[index].y)];
-    this.drag = { index, px, py, from, moved: false };
+    this.drag = { index, px, py, from, moved: false, pressed: false };
     this.cursor = null;
+    if (event.pointerType === "touch") this.pressTimer = setTimeout(() => this.pressed(), LONG);
+  }
+
+  // A finger has rested: what is under it goes, and lifting it does nothing.
+  pressed() {
+    const { drag } = this;
+    if (!drag || drag.moved) return;
+    drag.pressed = true;
+    if (this.editable) this.remove(drag.index);
+    drag.index = -1;
   }
 
   wander(event, px, py) {
@@ -163,8 +179,9 @@ export class Plane {
   up(event, px, py) {
     const { drag } = this;
     this.drag = null;
+    clearTimeout(this.pressTimer);
     this.surface.classList.remove("dragging");
-    if (!drag) return;
+    if (!drag || drag.pressed) return;
     if (drag.moved && drag.index >= 0) {
       if (this.editable) this.changed();
     } else if (drag.index >= 0) {

@@ -151,6 +151,9 @@ class Room extends PointRoom {
     plane.surface.dataset.answer = answer.id;
     if (answer.error) {
       this.answer = null;
+      this.forget();
+      this.facts.replaceChildren();
+      for (const one of [this.total, this.numbers, this.table]) one.clear();
       this.stop(false);
       this.say(plane, answer.error.message);
       plane.redraw();

@@ -44,7 +44,10 @@ class Room {
     this.comparison = new Comparison(this.context, () => { this.comparison.root.hidden = true; this.compare.focus(); });
     this.compare = button("Compare all five", () => this.runComparison());
     this.panel.classes.append(this.compare);
-    this.table = new TableDialog(this.context, (points) => this.usePoints(points));
+    this.table = new TableDialog(this.context, (points, { classes }) => {
+      this.usePoints(points);
+      if (classes.length > 1) this.context.toast(`Classes: ${classes.map((name, k) => `${k + 1} = ${name}`).join(", ")}`);
+    });
     this.code = make("pre", { tabindex: 0, role: "group", "aria-label": "Python code" });
     const python = card("The same in Python", this.code, button("Copy", () => this.copyCode()));
     python.classList.add("python");
@@ -72,10 +75,12 @@ class Room {
       label: "Plane of points. Arrow keys move the cursor, Enter adds a point, N and P go from point to point, "
         + "arrows then move that point, Delete removes it, 1 to 9 choose the class.",
     });
-    this.hint = make("p", { class: "hint", role: "status", hidden: true });
+    this.hint = make("p", { class: "said", role: "status", hidden: true });
     this.waiting = make("p", { class: "waiting", hidden: true }, "computing …");
     this.tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
-    this.plane.surface.append(this.hint, this.waiting, this.tip);
+    this.plane.surface.append(this.waiting, this.tip);
+    stage.append(this.hint);  // beside the plane: the points that it speaks of are in sight
+    this.plane.onFull = () => this.context.toast(`${this.plane.most.toLocaleString("en")} points are the most.`);
     this.plane.onChange = (dragging) => this.changed(dragging);
     this.plane.onFocus = () => this.showPoint();
     this.plane.onClass = () => this.showClass();
@@ -104,8 +109,13 @@ class Room {
   commit() {
     this.arrange();
     this.ask(false);
-    this.context.shared.points = saved(this.state, this.plane.points).points;
+    this.share();
     this.context.commit(saved(this.state, this.plane.points));
+  }
+
+  // Other rooms are about classes.
+  share() {
+    if (this.state.task === "classify") this.context.shared.points = saved(this.state, this.plane.points).points;
   }
 
   usePoints(points) {
@@ -149,6 +159,7 @@ class Room {
 
   arrange() {
     const many = this.state.task === "classify" && hasManyClasses(this.plane.points);
+    if (this.panel.many !== many) this.panel.arrange(this.panel.many = many);
     this.panel.classes.hidden = !many;
     if (!many) this.comparison.root.hidden = true;
     this.plane.surface.dataset.points = this.plane.points.length;
@@ -259,7 +270,7 @@ class Room {
 
   async copyCode() {
     await this.context.copy(this.code.textContent);
-    this.context.toast("Code copied: it runs as it is and gives the same machine.");
+    this.context.toast("Code copied: it runs as it is.");
   }
 
   // -- for the shell --------------------------------------------------------------------------------------------
@@ -280,6 +291,7 @@ class Room {
     this.plane.selected = this.plane.hovered = -1;
     this.plane.points = points;
     this.update();
+    this.share();
     this.plane.redraw();
     this.ask(false);
   }
@@ -291,4 +303,5 @@ class Room {
   }
 }
 
+export const ownPoints = (state) => state.task !== "classify";
 export const mount = (root, context, state) => new Room(root, context, state);

@@ -38,6 +38,8 @@ export class WeightTable {
     this.body.replaceChildren(...values.classes.map((c, k) => make("tr", {}, classCell(c), ...[0, 1, 2].map((j) =>
       make("td", {}, make("b", {}, bare(arrays.weights[3 * k + j])), trend(arrays.gradient[3 * k + j]))))));
   }
+
+  clear() { this.body.replaceChildren(); }
 }
 
 export class LossTable {
@@ -70,5 +72,10 @@ export class LossTable {
       return row;
     }));
     this.note.textContent = losses.length > MOST_ROWS ? `${MOST_ROWS} of ${losses.length} points are listed.` : "";
+  }
+
+  clear() {
+    this.answer = null;
+    this.body.replaceChildren();
   }
 }

@@ -27,8 +27,12 @@ export class Comparison {
   }
 
   run(body, points) {
+    const opened = this.root.hidden;
     this.root.hidden = false;
+    if (opened) this.root.scrollIntoView({ block: "nearest" });
     for (const one of this.planes.values()) {
+      one.answer = null;
+      one.about.textContent = "…";
       one.plane.points = points.map((point) => ({ ...point }));
       one.plane.behind = (canvas) => drawBehind(canvas, one.plane, one.answer);
       one.plane.around = (canvas, _, index, x, y, r) => drawAround(canvas, one.answer, index, x, y, r);
@@ -43,10 +47,10 @@ export class Comparison {
 
   show(one, answer) {
     one.answer = answer;
-    const { separable, accuracy, milliseconds, machines, vectors, certificate } = answer.values;
+    const { separable, message, accuracy, milliseconds, machines, vectors, certificate } = answer.values;
     one.about.textContent = separable
       ? `${(100 * accuracy).toFixed(1)} % right, ${machines} machines, ${vectors} support vectors, gap ${short(certificate?.relative_gap)}, ${short(milliseconds.fit)} ms`
-      : "not separable";
+      : message;
     one.plane.redraw();
   }
 

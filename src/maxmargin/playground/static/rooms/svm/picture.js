@@ -14,8 +14,9 @@ export function drawBehind(context, plane, answer) {
     drawMargins(context, plane, scores, [0]);
   } else {
     const [negative, positive] = answer.values.classes.map(classColour);
-    paintScores(context, plane, scores, negative, positive);
-    drawMargins(context, plane, scores);
+    const levels = answer.values.certificate ? undefined : [0];  // the scale of a perceptron means nothing
+    paintScores(context, plane, scores, negative, positive, levels && 0);
+    drawMargins(context, plane, scores, levels);
   }
 }
 
@@ -61,7 +62,10 @@ export function drawAround(context, answer, index, x, y, r) {
   if (index < pointCount(answer)) drawMark(context, markOf(answer, index), x, y, r, cssColour("--ink"), cssColour("--odd"));
 }
 
-export const pointCount = (answer) => (answer?.arrays.support ?? answer?.arrays.positive)?.shape[0] ?? 0;
+export const pointCount = (answer) => {
+  const { support, wrong, positive } = answer?.arrays ?? {};
+  return (support ?? wrong ?? positive)?.shape[0] ?? 0;
+};
 
 // No hyperplane: one point of feature space is a mean of the rows of each class. Weights are halos around the rows; with
 // the linear kernel the point lies in this plane, and lines lead to it.

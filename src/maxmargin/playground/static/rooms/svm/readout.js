@@ -3,7 +3,7 @@
 import { classColour, cssColour } from "../../lib/colours.js";
 import { card, make, short } from "../../lib/controls.js";
 import { STATUS_MARKS, drawMark, shapePath } from "../../lib/shapes.js";
-import { partsOf } from "./picture.js";
+import { partsOf, pointCount } from "./picture.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -25,10 +25,15 @@ export class Certificate {
   }
 
   show(values) {
-    const { certificate, accuracy, vectors, width, milliseconds } = values;
+    const { certificate, accuracy, vectors, width, milliseconds, mistakes, constant } = values;
     this.verdict.className = "verdict";
     if (!certificate) {
-      this.verdict.textContent = "A perceptron stops at any separation: there is no optimum to prove.";
+      this.verdict.textContent = accuracy === 1
+        ? `Separated, after ${mistakes} mistakes. A perceptron stops at any separation: there is no optimum to prove.`
+        : `Not separated, after ${mistakes} mistakes. Where no line separates, a perceptron never ends.`;
+    } else if (constant && certificate.holds && certificate.gap < 1e-9) {
+      this.verdict.classList.add("good");
+      this.verdict.textContent = "Proven optimal: the best w is 0, so that there is no boundary.";
     } else if (!certificate.holds) {
       this.verdict.classList.add("warn");
       this.verdict.textContent = `No proof: ${certificate.reason}.`;
@@ -44,8 +49,9 @@ export class Certificate {
     const facts = [];
     if (certificate) {
       facts.push(["Primal", short5(certificate.primal)], ["Dual", short5(certificate.dual)], ["Relative gap", short(certificate.relative_gap)]);
+      if (certificate.machines > 1) facts.push(["Sums over machines", certificate.machines]);
     }
-    facts.push(["Support vectors", vectors]);
+    if (vectors !== null) facts.push(["Support vectors", vectors]);
     if (accuracy !== undefined && accuracy !== null) facts.push(["Right", `${(100 * accuracy).toFixed(1)} %`]);
     if (typeof width === "number") facts.push(["Width of strip", short(width)]);
     facts.push(["Fit", `${milliseconds.fit.toFixed(1)} ms`]);
@@ -146,7 +152,7 @@ export function classSample(c) {
 export function pointText(point, index, answer, words) {
   const lines = [`Point ${index + 1}${words?.task === "classify" ? `, class ${point.c}` : ""} at (${point.x.toFixed(2)}, ${point.y.toFixed(2)})`];
   const { status, zone, alpha, slack, support, wrong } = answer?.arrays ?? {};
-  if (!words?.names || index >= (support?.length ?? 0)) return lines;
+  if (!words?.names || index >= pointCount(answer)) return lines;
   const facts = (at) => `α = ${short(alpha[at])}, ξ = ${short(slack[at])}`;
   if (status?.shape.length === 1) {
     lines.push(`${words.names[status[index]] ?? ""}: ${facts(index)}`);
@@ -157,8 +163,9 @@ export function pointText(point, index, answer, words) {
     parts.sort((a, b) => alpha[b] - alpha[a]);
     for (const at of parts.slice(0, 4)) lines.push(`${words.tasks[at % tasks]}: ${words.names[status[at]]}, ${facts(at)}`);
   } else {
-    if (zone?.shape.length === 1) lines.push(`zone: ${words.zones[zone[index]]}`);
-    if (support[index]) lines.push("part of the machine");
+    if (alpha) lines.push(facts(index));
+    if (zone?.shape.length === 1 && answer.values.certificate) lines.push(`zone: ${words.zones[zone[index]]}`);
+    if (support?.[index]) lines.push("part of the machine");
     if (wrong?.[index]) lines.push("misclassified");
   }
   return lines;
