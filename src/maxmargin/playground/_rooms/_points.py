@@ -8,8 +8,8 @@ import numpy as np
 
 from maxmargin.inspection import STATUSES, ZONES, status, zones
 
-#: Scores that differ by less than this, relative to the terms they are sums of, are equal but for rounding.
-NOISE = 1e-12
+#: Scores that differ by less than this, relative to the sum of |coefficients|, are equal but for rounding.
+NOISE = 1e-11
 #: Of a point or a task that has no status or zone.
 NONE = 255
 #: Places in STATUSES.
@@ -82,15 +82,13 @@ def part_names(model: Any) -> tuple[str, ...]:
     return BY_ZONE if type(model).__name__ == "KernelPegasosSVC" else PARTS
 
 
-def without_noise(model: Any, X: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def without_noise(model: Any, scores: np.ndarray) -> np.ndarray:
     """Scores of a kernel machine; where w is 0 but for rounding, one and the same for all."""
-    if not hasattr(model, "dual_coef_") or not hasattr(model, "kernel"):
-        return scores
-    size = float(np.abs(model.dual_coef_).sum()) * float(np.abs(model.decision_function(X)).max(initial=0.0) + 1.0)
-    if np.ptp(scores) > NOISE * size:
+    noise = NOISE * float(np.abs(getattr(model, "dual_coef_", 0.0)).sum())
+    if not hasattr(model, "kernel") or np.ptp(scores) > noise:
         return scores
     level = float(np.median(scores))
-    return np.full_like(scores, level if abs(level) > NOISE * size else 0.0)
+    return np.full_like(scores, level if abs(level) > noise else 0.0)
 
 
 def task_names(model: Any, X: np.ndarray, y: np.ndarray | None) -> tuple[str, ...]:

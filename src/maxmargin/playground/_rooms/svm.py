@@ -134,7 +134,7 @@ def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any]) -> Answe
         if task == "classify" and len(model.classes_) > 2:
             arrays["regions"] = model.predict(cells).astype(np.uint8).reshape(rows, columns)
         else:
-            scores = without_noise(model, problem.X, model.decision_function(cells))
+            scores = without_noise(model, model.decision_function(cells))
             arrays["scores"] = scores.astype(np.float32).reshape(rows, columns)
             values["constant"] = bool(np.ptp(scores) == 0)
     values["milliseconds"] = {"fit": fitted.milliseconds, "grid": 1e3 * (time.perf_counter() - began)}

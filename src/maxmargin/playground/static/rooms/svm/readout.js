@@ -48,7 +48,7 @@ export class Certificate {
     }
     const facts = [];
     if (certificate) {
-      facts.push(["Primal", short5(certificate.primal)], ["Dual", short5(certificate.dual)], ["Relative gap", short(certificate.relative_gap)]);
+      facts.push(["Primal", short5(certificate.primal)], ["Dual", short5(certificate.dual)], constant ? ["Gap", short(certificate.gap)] : ["Relative gap", short(certificate.relative_gap)]);
       if (certificate.machines > 1) facts.push(["Sums over machines", certificate.machines]);
     }
     if (vectors !== null) facts.push(["Support vectors", vectors]);
