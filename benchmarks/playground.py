@@ -6,9 +6,9 @@
 A point moves with every request. A *trip* is what a page waits for: the request, the fit, the scores on the grid, the
 statuses of the points, and the answer. *Frames* are answers per second with two requests under way, as the page has it.
 
-With ``--browser`` a mouse drags a point about in headless Chromium. *Machines* are the different machines that were
-drawn per second, *pictures* the pictures that the browser could have shown, and *longest* is the longest time without a
-new machine. Server and browser share the cores.
+With ``--browser`` a point is dragged about in headless Chromium, a move for every picture. *Machines* are the different
+machines that were drawn per second, *pictures* what the browser showed, and *longest* is the longest time without a new
+machine. Server and browser share the cores.
 """
 
 from __future__ import annotations
@@ -49,13 +49,22 @@ SLOWER: tuple[tuple[str, dict[str, Any]], ...] = (
     ("dual gradient", {"kernel": {"name": "gaussian", "gamma": 1.0}, "solver": "dual-gradient"}),
     ("Pegasos, linear", {"kernel": {"name": "linear"}, "solver": "pegasos"}),
 )
-#: Counts what happens in the page.
-COUNTERS = """
-const plane = document.querySelector(".stage > .plane");
-window.seen = { machines: [], pictures: 0 };
-const drawn = new MutationObserver(() => window.seen.machines.push(performance.now()));
+#: Moves the pressed pointer with every picture, for so long, and counts what happens in the page. (A mouse moved from
+#: outside waits for an answer after every move: it would be slower than a hand.)
+DRAG = """
+const [x, y, milliseconds, done] = arguments;
+const plane = document.querySelector(".stage > .plane"), began = performance.now(), machines = [];
+const drawn = new MutationObserver(() => machines.push(performance.now()));
 drawn.observe(plane, { attributeFilter: ["data-answer"] });
-const tick = () => { window.seen.pictures += 1; requestAnimationFrame(tick); };
+let pictures = 0;
+const tick = () => {
+  const now = performance.now() - began;
+  if (now > milliseconds) return done([machines, pictures]);
+  pictures += 1;
+  const [clientX, clientY] = [x + 60 * Math.cos(0.003 * now), y + 60 * Math.sin(0.003 * now)];
+  plane.dispatchEvent(new PointerEvent("pointermove", { clientX, clientY, isPrimary: true, bubbles: true }));
+  requestAnimationFrame(tick);
+};
 requestAnimationFrame(tick);
 """
 
@@ -169,13 +178,9 @@ def dragged(driver: Any, place: np.ndarray, seconds: float) -> tuple[list[float]
 
     mouse("mousePressed")
     mouse("mouseMoved", 10.0)
-    driver.execute_script(COUNTERS)
-    began = time.perf_counter()
-    while (now := time.perf_counter() - began) < seconds:
-        mouse("mouseMoved", 60 * math.cos(3 * now), 60 * math.sin(3 * now))
-    seen = driver.execute_script("return window.seen")
+    machines, pictures = driver.execute_async_script(DRAG, x, y, 1e3 * seconds)
     mouse("mouseReleased", buttons=0)
-    return seen["machines"], seen["pictures"]
+    return machines, pictures
 
 
 if __name__ == "__main__":
