@@ -371,7 +371,10 @@ def test_solvers_are_watched_step_by_step(visitor: Visitor, solver: str) -> None
 def test_schemes_that_have_no_such_machine_say_so(visitor: Visitor) -> None:
     visitor.choose("Data", "three classes")
     visitor.button("Compare all five").click()
-    captions = lambda: [one.text for one in visitor.driver.find_elements(By.CSS_SELECTOR, "figcaption span")]  # noqa: E731
+
+    def captions() -> list[str]:
+        return [one.text for one in visitor.driver.find_elements(By.CSS_SELECTOR, "figcaption span")]
+
     visitor.wait(lambda: all("right" in text for text in captions()))
     visitor.driver.execute_script("""
         const label = [...document.querySelectorAll("label")].find((one) => one.textContent.startsWith("C, the price"));

@@ -282,7 +282,8 @@ def _all_classes(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> Training
         "problem": problem,
     }
     tasks = []
-    for name, own, short, push in _rivals(problem, [str(c) for c in fitted.classes], f, alpha):  # type: ignore[union-attr]
+    assert fitted.classes is not None  # one problem for all of them
+    for name, own, short, push in _rivals(problem, [str(c) for c in fitted.classes], f, alpha):
         cost = problem.C[own]
         xi = np.where(np.isinf(cost), 0.0, np.maximum(short, 0.0))
         tasks.append(

@@ -67,8 +67,7 @@ def _without_status(model: Any, X: np.ndarray, y: Any, facts: dict[str, np.ndarr
         return {**found, "part": np.where(facts["wrong"] == 1, WRONG, 0).astype(np.uint8)}
     if "zone" not in facts:
         return found
-    margin = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X)
-    alpha = np.zeros(len(X))
+    alpha, margin = np.zeros(len(X)), _margin(model, X, y)
     alpha[model.support_] = np.abs(model.dual_coef_[0])
     part = np.array([0, 1, SLACK, 4, WRONG, WRONG, WRONG], dtype=np.uint8)[facts["zone"]]
     slack = np.maximum(0.0, 1.0 - margin)
@@ -99,6 +98,11 @@ def task_names(model: Any, X: np.ndarray, y: np.ndarray | None) -> tuple[str, ..
         return ()
 
 
+def _margin(model: Any, X: np.ndarray, y: Any) -> np.ndarray:
+    """t f(x) of two classes."""
+    return np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X)
+
+
 def _zones(model: Any, X: np.ndarray, y: Any) -> dict[str, np.ndarray]:
     try:
         return {"zone": _codes(zones(model, X, y), ZONES)}
@@ -106,7 +110,7 @@ def _zones(model: Any, X: np.ndarray, y: Any) -> dict[str, np.ndarray]:
         if len(model.classes_) > 2:
             return {}
     # inspection does not read kernel machines that learn online; their scores say as much
-    margin = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X)
+    margin = _margin(model, X, y)
     code = np.select([margin > 1, margin > 0, margin > -1], [0, 2, 4], 6)
     return {"zone": code.astype(np.uint8)}
 

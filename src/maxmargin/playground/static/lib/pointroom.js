@@ -12,6 +12,22 @@ import { shapePath } from "./shapes.js";
 export const KEYS = "Arrow keys move the cursor, Enter adds a point, N and P go from point to point, arrows then move that "
   + "point, Delete removes it, 1 to 9 choose the class.";
 
+// Buttons for the class of new points: { root, show(c) }.
+export function classPicker(choose) {
+  const buttons = Array.from({ length: 9 }, (_, k) => button("", () => choose(k + 1), {
+    class: "class", "aria-label": `Class ${k + 1}`, title: `New points are of class ${k + 1} (key ${k + 1})`, "aria-pressed": "false",
+  }));
+  return {
+    root: make("div", { class: "classes", role: "group", "aria-label": "Class of new points" }, ...buttons),
+    show(c) {
+      buttons.forEach((one, k) => {
+        one.setAttribute("aria-pressed", String(k + 1 === c));
+        one.replaceChildren(classSample(k + 1), String(k + 1));
+      });
+    },
+  };
+}
+
 function classSample(c) {
   const canvas = make("canvas", { width: 52, height: 52, "aria-hidden": "true" });
   const context = canvas.getContext("2d");
@@ -46,12 +62,9 @@ export class PointRoom {
       if (name) this.replacePoints(preset(CLASSIFICATION, name));
       this.examples.value = "";
     });
-    this.classButtons = Array.from({ length: 9 }, (_, k) => button("", () => this.chooseClass(k + 1), {
-      class: "class", "aria-label": `Class ${k + 1}`, title: `New points are of class ${k + 1} (key ${k + 1})`, "aria-pressed": "false",
-    }));
-    const classes = make("div", { class: "classes", role: "group", "aria-label": "Class of new points" }, ...this.classButtons);
+    this.picker = classPicker((c) => this.chooseClass(c));
     this.tools = make("div", { class: "row toolbar" }, this.examples.root,
-      button("Clear", () => this.replacePoints([]), { title: "Remove all points" }), classes);
+      button("Clear", () => this.replacePoints([]), { title: "Remove all points" }), this.picker.root);
     return this.tools;
   }
 
@@ -78,10 +91,7 @@ export class PointRoom {
 
   showClass(c) {
     for (const plane of this.planes) plane.classOfNew = c;
-    this.classButtons.forEach((one, k) => {
-      one.setAttribute("aria-pressed", String(k + 1 === c));
-      one.replaceChildren(classSample(k + 1), String(k + 1));
-    });
+    this.picker.show(c);
   }
 
   replacePoints(points) {

@@ -2,12 +2,13 @@
 
 import { card, button, choice, guide, make, select } from "../lib/controls.js";
 import { Plane } from "../lib/plane.js";
+import { classPicker } from "../lib/pointroom.js";
 import { preset } from "../lib/presets.js";
 import { Player } from "./svm/animation.js";
 import { Comparison, hasManyClasses } from "./svm/compare.js";
 import { Panel } from "./svm/panel.js";
 import { drawAround, drawBehind, drawWitness } from "./svm/picture.js";
-import { Certificate, Legend, classSample, pointText } from "./svm/readout.js";
+import { Certificate, Legend, pointText } from "./svm/readout.js";
 import { TASKS, checked, request, saved } from "./svm/state.js";
 import { TableDialog } from "./svm/table.js";
 
@@ -61,13 +62,10 @@ class Room {
   toolbar() {
     this.task = choice("Task", Object.entries(TASKS).map(([name, { title }]) => [name, title]), (task) => this.changeTask(task));
     this.presets = select("Data", [], (name) => { if (name) this.usePoints(preset(TASKS[this.state.task].presets, name), name); });
-    this.classButtons = Array.from({ length: 9 }, (_, k) => button("", () => this.chooseClass(k + 1), {
-      class: "class", "aria-label": `Class ${k + 1}`, title: `New points are of class ${k + 1} (key ${k + 1})`, "aria-pressed": "false",
-    }));
-    this.classes = make("div", { class: "classes", role: "group", "aria-label": "Class of new points" }, ...this.classButtons);
+    this.classes = classPicker((c) => this.plane.chooseClass(c));
     return make("div", { class: "row toolbar" }, this.task.root, this.presets.root,
       button("Paste …", () => this.table.open(), { title: "Paste a table of your own" }),
-      button("Clear", () => this.usePoints([]), { title: "Remove all points" }), this.classes);
+      button("Clear", () => this.usePoints([]), { title: "Remove all points" }), this.classes.root);
   }
 
   buildPlane(stage) {
@@ -83,7 +81,7 @@ class Room {
     this.plane.onFull = () => this.context.toast(`${this.plane.most.toLocaleString("en")} points are the most.`);
     this.plane.onChange = (dragging) => this.changed(dragging);
     this.plane.onFocus = () => this.showPoint();
-    this.plane.onClass = () => this.showClass();
+    this.plane.onClass = (c) => this.classes.show(c);
     this.plane.behind = (canvas) => drawBehind(canvas, this.plane, this.answer);
     this.plane.around = (canvas, _, index, x, y, r) => drawAround(canvas, this.answer, index, x, y, r);
     this.plane.inFront = (canvas) => {
@@ -137,23 +135,14 @@ class Room {
     this.changed(false);
   }
 
-  chooseClass(c) {
-    this.plane.chooseClass(c);
-  }
-
-  showClass() {
-    this.classButtons.forEach((one, k) => one.setAttribute("aria-pressed", String(k + 1 === this.plane.classOfNew)));
-  }
-
   // Controls as the state says.
   update() {
     this.task.value = this.state.task;
     const names = Object.keys(TASKS[this.state.task].presets);
     this.presets.input.replaceChildren(make("option", { value: "" }, "Examples …"), ...names.map((name) => make("option", { value: name }, name)));
-    this.classes.hidden = this.state.task !== "classify";
+    this.classes.root.hidden = this.state.task !== "classify";
     this.panel.update();
-    this.classButtons.forEach((one, k) => one.replaceChildren(classSample(k + 1), String(k + 1)));
-    this.showClass();
+    this.classes.show(this.plane.classOfNew);
     this.arrange();
   }
 

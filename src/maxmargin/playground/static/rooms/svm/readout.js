@@ -1,6 +1,6 @@
 // What is said about the machine and about a point: the certificate, the gap as it falls, the legend of the marks.
 
-import { classColour, cssColour } from "../../lib/colours.js";
+import { cssColour } from "../../lib/colours.js";
 import { card, make, short } from "../../lib/controls.js";
 import { STATUS_MARKS, drawMark, shapePath } from "../../lib/shapes.js";
 import { partsOf, pointCount } from "./picture.js";
@@ -136,14 +136,6 @@ export class Legend {
   }
 
   clear() { this.root.replaceChildren(); }
-}
-
-export function classSample(c) {
-  return sample((context) => {
-    shapePath(context, ["circle", "up", "square", "diamond", "down", "plus", "cross", "left", "right"][c - 1], 13, 13, 6.5);
-    context.fillStyle = classColour(c);
-    context.fill();
-  });
 }
 
 // -- one point ------------------------------------------------------------------------------------------------------
