@@ -43,6 +43,7 @@ from maxmargin.estimators._discriminant_solve import (
 )
 from maxmargin.estimators._kernel_model import PREDICT_ROWS, KernelModel
 from maxmargin.estimators._machine import Training, check_target, labels_of, leaves_no_trace, seed_of
+from maxmargin.estimators._params import document_kernel
 from maxmargin.estimators._streamed import draw_landmarks
 from maxmargin.kernels import Kernel
 from maxmargin.maps import LANDMARK_METHODS, distinct_rows
@@ -53,6 +54,7 @@ BLOCK_VALUES = 2**22
 MATRICES, MEMORY_SHARE = 5, 0.5
 
 
+@document_kernel
 class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelModel):
     r"""Kernel Fisher discriminant analysis: a projection that separates classes, and the classifier that goes with it.
 
@@ -75,13 +77,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         A name of scikit-learn's, an expression of :mod:`maxmargin.kernels`, a kernel of scikit-learn's
         ``gaussian_process`` or any function of two blocks of rows. If it is not positive semi-definite, the ridge is
         on a'\|K\|a.
-    degree : int, default=3
-        Degree of 'poly'.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Width of 'rbf', 'poly' and 'sigmoid', and of :class:`~maxmargin.kernels.Gaussian` kernels that leave theirs
-        open. 'scale' is 1 / (n_features * variance of X, weighted), 'auto' is 1 / n_features.
-    coef0 : float, default=0.0
-        Constant of 'poly' and 'sigmoid'.
+    {kernel_options}
     reg : float, default=1e-3
         Ridge, as a share of the mean squared distance of a row from its class's mean in feature space (of the class
         means from the centre, where every class is a single point): a factor on the kernel changes nothing. Small

@@ -10,13 +10,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from maxmargin.estimators._kernel_classifier import KernelClassifier
 from maxmargin.estimators._lssvc_solve import cross_validated, left_out_scores, solve_tasks
-from maxmargin.estimators._params import document_classes
+from maxmargin.estimators._params import document_classes, document_kernel
 
 #: Parameters of the machines whose solver iterates, which this one has no use for.
 OTHERS = ("shrinking", "gap_tol", "time_limit", "warm_start")
 
 
 @document_classes
+@document_kernel
 class LSSVC(KernelClassifier):
     r"""Least-squares support vector classifier: a linear system instead of a quadratic programme, with its proof.
 
@@ -35,13 +36,7 @@ class LSSVC(KernelClassifier):
     kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
         As in :class:`~maxmargin.SVC`. Of one that is not positive semi-definite the solution is a stationary point,
         and the certificate does not hold; where K + diag(1/C) is singular it is an error.
-    degree : int, default=3
-        Degree of 'poly'.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Width of 'rbf', 'poly' and 'sigmoid', and of :class:`~maxmargin.kernels.Gaussian` kernels that leave theirs
-        open. 'scale' is 1 / (n_features * variance of X, weighted), 'auto' is 1 / n_features.
-    coef0 : float, default=0.0
-        Constant of 'poly' and 'sigmoid'.
+    {kernel_options}
     class_weight : dict, 'balanced' or None, default=None
         Factor of C for each class; 'balanced' uses the (weighted) class counts.
     fit_intercept : bool, default=True

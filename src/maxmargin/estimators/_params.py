@@ -5,16 +5,18 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-SHARED = """kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
-        A name of scikit-learn's, an expression of :mod:`maxmargin.kernels`, a kernel of scikit-learn's
-        ``gaussian_process`` or any function of two blocks of rows.
-    degree : int, default=3
+KERNEL_OPTIONS = """degree : int, default=3
         Degree of 'poly'.
     gamma : {'scale', 'auto'} or float, default='scale'
         Width of 'rbf', 'poly' and 'sigmoid', and of :class:`~maxmargin.kernels.Gaussian` kernels that leave theirs
         open. 'scale' is 1 / (n_features * variance of X, weighted), 'auto' is 1 / n_features.
     coef0 : float, default=0.0
-        Constant of 'poly' and 'sigmoid'.
+        Constant of 'poly' and 'sigmoid'."""
+
+SHARED = """kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+        A name of scikit-learn's, an expression of :mod:`maxmargin.kernels`, a kernel of scikit-learn's
+        ``gaussian_process`` or any function of two blocks of rows.
+    {kernel_options}
     tol : float, default=1e-3
         Goal: width of the violated interval, in margin units (LIBSVM's meaning). Problems of up to about a thousand
         rows are polished far below it.
@@ -90,7 +92,14 @@ def documented(cls: Any) -> Any:
     """Fill {shared} and {attributes} in a class's docstring."""
     if cls.__doc__:
         cls.__doc__ = cls.__doc__.replace("{shared}", SHARED).replace("{attributes}", ATTRIBUTES)
-    return document_classes(cls)
+    return document_classes(document_kernel(cls))
+
+
+def document_kernel(cls: Any) -> Any:
+    """Fill {kernel_options} in a class's docstring."""
+    if cls.__doc__:
+        cls.__doc__ = cls.__doc__.replace("{kernel_options}", KERNEL_OPTIONS)
+    return cls
 
 
 def document_classes(cls: Any) -> Any:
