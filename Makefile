@@ -9,6 +9,16 @@ LARGE_ARGS ?=
 MACHINE_ARGS ?=
 PYTEST_ARGS ?=
 FUZZ_ARGS ?=
+PYTHONS ?=
+TRUTH_ARGS ?=
+ENDS_ARGS ?=
+HOSTILE_ARGS ?=
+CACHE_ARGS ?=
+THREADS_ARGS ?=
+SIEGE_ARGS ?=
+LIMITS_ARGS ?=
+PROOFS_ARGS ?=
+AUDIT_ARGS ?=
 
 ifeq ($(OS),Windows_NT)
 BIN := .venv/Scripts
@@ -17,17 +27,57 @@ BIN := .venv/bin
 endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test fuzz lint format arena scaling stochastic classes selection large machine wheel clean
+.PHONY: demo test quick smoke fuzz truth truth-exact truth-psd truth-bounded truth-silent ends hostile extremes cache threads \
+    siege audit limits proofs lint format arena scaling stochastic classes selection large machine wheel clean
 
 demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
 	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
 
-test: .venv/.test            ## the whole suite
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: .venv/.test            ## the whole suite, on all cores
+	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
 
-fuzz: .venv/.test            ## mutated files for every reader and loader: make fuzz FUZZ_ARGS="--inputs 1000000 --seed 1"
+quick: .venv/.test           ## a useful part of it in about a minute: mathematics, every public estimator, files, the command
+	$(BIN)/python -m pytest -n auto --dist loadfile tests/unit tests/smoke $(PYTEST_ARGS)
+
+smoke: .venv/.smoke          ## a short part of it on every other Python found, and with -OO: make smoke PYTHONS=/path/to/python
+	PYTHONS="$(PYTHONS)" $(BIN)/python -m tests.smoke.interpreters
+
+# Campaigns take --first, --count, --kinds, and --state FILE to go on where they were stopped.
+fuzz: .venv/.test            ## a million mutated files for every reader and loader: make fuzz FUZZ_ARGS="--count 100 --first 7"
 	$(BIN)/python -m tests.files.fuzzing $(FUZZ_ARGS)
-	$(BIN)/python -m tests.cli.fuzz_tables $(FUZZ_ARGS)
+
+hostile: .venv/.test         ## Ctrl-C, kill, full disks, no memory: make hostile HOSTILE_ARGS="--kinds saving --count 20"
+	$(BIN)/python -m benchmarks.campaign.hostile $(HOSTILE_ARGS)
+
+extremes: .venv/.test        ## fits at the ends of floating-point numbers, with compiled loops that check their indices
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/checked $(BIN)/python -m benchmarks.campaign.extremes $(HOSTILE_ARGS)
+
+cache: .venv/.test           ## damaged compiled code on disk: make cache CACHE_ARGS="--count 20"
+	$(BIN)/python -m benchmarks.campaign.cache $(CACHE_ARGS)
+
+threads: .venv/.test         ## bits of fits in concurrent threads: make threads THREADS_ARGS="--count 20"
+	$(BIN)/python -m benchmarks.campaign.threads $(THREADS_ARGS)
+
+siege: .venv/.test           ## the playground under siege: make siege SIEGE_ARGS="--kinds tabs --count 100"
+	$(BIN)/python -m benchmarks.campaign.siege $(SIEGE_ARGS)
+
+audit: .venv/.test           ## known weaknesses, lowest and newest dependencies: make audit AUDIT_ARGS="--only lowest"
+	$(BIN)/python -m benchmarks.campaign.audit $(AUDIT_ARGS)
+
+truth: .venv/.test           ## are certificates true? make truth TRUTH_ARGS="--seed 0 --count 1000"
+	$(BIN)/python -m tests.campaign truth $(TRUTH_ARGS)
+
+truth-exact truth-psd truth-bounded truth-silent: .venv/.test
+	$(BIN)/python -m tests.campaign $@ $(TRUTH_ARGS)
+
+ends: .venv/.test            ## every fit ends, 20,000 small problems: make ends ENDS_ARGS="--first 20000 --count 1000"
+	$(BIN)/python -m benchmarks.campaign.ends $(ENDS_ARGS)
+
+limits: .venv/.test          ## time limits are kept, on an idle machine: make limits LIMITS_ARGS="--kinds SVC --count 1"
+	$(BIN)/python -m benchmarks.campaign.limits $(LIMITS_ARGS)
+
+proofs: .venv/.test          ## what the proof of a default fit costs: make proofs PROOFS_ARGS="--data DIR"
+	$(BIN)/python -m benchmarks.proofs $(PROOFS_ARGS)
 
 lint: .venv/.lint            ## ruff and mypy
 	$(BIN)/python -m ruff check .
@@ -63,7 +113,7 @@ wheel: .venv/.base           ## dist/maxmargin-*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:                       ## remove everything the other targets made
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp per extra, so that a repeated run installs nothing.

@@ -175,7 +175,7 @@ def _words(line: Line) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse and run."""
-    p = argparse.ArgumentParser("python -m benchmarks.classes", description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser("python -m benchmarks.classes", description=(__doc__ or "").partition("\n")[0])
     p.add_argument("--data", metavar="DIR", help="folder with a load.py, as for the arena")
     p.add_argument("--tables", nargs="+", choices=["ovr", "probabilities"], help="default: both")
     p.add_argument("--sets", nargs="+", help="default: all")

@@ -157,7 +157,7 @@ def _words(line: Line) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse and run."""
-    p = argparse.ArgumentParser("python -m benchmarks.large", description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser("python -m benchmarks.large", description=(__doc__ or "").partition("\n")[0])
     p.add_argument("--data", metavar="DIR", help="folder with a load.py, as for the arena")
     p.add_argument("--sets", nargs="+", choices=sorted({case.set for case in CASES}), help="default: all")
     p.add_argument("--json", metavar="FILE", type=Path, help="also write everything here")

@@ -78,10 +78,10 @@ def sparse_rows(columns: int, filled: int, rows: int) -> Any:
 
 def tile(X: Any, lines: int, seconds: float, use: int) -> float:
     """ns per Gaussian kernel value, on all `use` threads together: computed, multiplied and added to the scores."""
-    from maxmargin.backends import KernelGram, get_backend
+    from maxmargin.backends import KernelGram, backend_for
     from maxmargin.kernels import Gaussian
 
-    gram = KernelGram(get_backend(), Gaussian(gamma=0.1), X, dtype=None, threads=use, cache_bytes=0)
+    gram = KernelGram(backend_for("cpu"), Gaussian(gamma=0.1), X, dtype=None, threads=use, cache_bytes=0)
     index, delta = np.arange(lines), np.full(lines, 1e-3)
     f = np.zeros(X.shape[0])
     call = _uncached(gram, f, index, delta)
@@ -148,7 +148,7 @@ def text(rates: dict[str, Any]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse, measure, print."""
-    p = argparse.ArgumentParser("python -m benchmarks.machine", description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser("python -m benchmarks.machine", description=(__doc__ or "").partition("\n")[0])
     p.add_argument("--json", metavar="FILE", type=Path, help="also write the rates here")
     p.add_argument("--tiny", action="store_true", help="only try whether it works; the figures mean nothing")
     options = p.parse_args(arguments)

@@ -161,7 +161,7 @@ def _write(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse and run."""
-    p = argparse.ArgumentParser("python -m benchmarks.scaling", description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser("python -m benchmarks.scaling", description=(__doc__ or "").partition("\n")[0])
     p.add_argument("--data", metavar="DIR", help="folder with a load.py, as for the arena")
     p.add_argument("--competitors", nargs="+", metavar="NAME", help=f"default: {' '.join(COMPETITORS)}")
     p.add_argument("--series", nargs="+", choices=[s.name.split()[0] for s in SERIES], help="default: all")

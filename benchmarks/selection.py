@@ -189,7 +189,7 @@ def _words(line: Line) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse and run."""
-    p = argparse.ArgumentParser("python -m benchmarks.selection", description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser("python -m benchmarks.selection", description=(__doc__ or "").partition("\n")[0])
     p.add_argument("--data", metavar="DIR", help="folder with a load.py, as for the arena")
     p.add_argument("--tables", nargs="+", choices=list(TABLES), help="default: all")
     p.add_argument("--sets", nargs="+", help="default: all")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +18,25 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 
 #: Share of the free memory that the kernel cache takes by default, and its least and largest size in bytes.
 CACHE_SHARE, CACHE_LEAST, CACHE_LARGEST = 0.03, 2**26, 2**29
+#: Bytes of a limited address space that are left to the stacks of threads and to BLAS, which ends the process where it
+#: finds none.
+SPARED = 2**27
+#: Rows that are scaled at a time.
+HEIGHT = 1024
+#: How the names begin of what scikit-learn keeps on an estimator while callbacks watch a fit; it removes them itself.
+WATCHING = ("_skl_", "_callback", "_parent_")
+
+
+@contextmanager
+def unchanged_by_errors(estimator: Any) -> Iterator[None]:
+    """After an error in this block, Ctrl-C among them, the estimator has the attributes that it had before."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        watching = {name: value for name, value in vars(estimator).items() if name.startswith(WATCHING)}
+        estimator.__dict__ = {**before, **watching}  # in one step: another Ctrl-C does not find it empty
+        raise
 
 
 def kept_rows(sample_weight: Any, X: RowData, n: int) -> tuple[FloatArray, IntArray]:
@@ -29,6 +50,21 @@ def kept_rows(sample_weight: Any, X: RowData, n: int) -> tuple[FloatArray, IntAr
             "Invalid input - all samples have zero or negative weights. Give at least one row a positive weight."
         )
     return weight, kept
+
+
+def row_costs(C: float, weight: FloatArray) -> FloatArray:
+    """C_i = C times the weight of row i; ValueError where the product is beyond floating-point numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        costs = C * weight
+    lost = (weight > 0) & ((costs == 0) | np.isinf(costs))
+    if lost.any() and 0 < C < math.inf:
+        worst = float(weight[np.argmax(lost)])
+        raise ValueError(
+            f"C={C:.3g} times a row's weight of {worst:.3g} is {'0' if worst < 1 else 'infinite'} in floating-point "
+            "arithmetic; multiply all weights by one factor and divide C by it, so that the products are of moderate "
+            "size"
+        )
+    return costs
 
 
 def not_numbers(X: Any) -> bool:
@@ -82,13 +118,23 @@ def cache_bytes(cache_size: str | float) -> int:
     """'auto' or megabytes, as bytes."""
     if isinstance(cache_size, Real):
         return int(float(cache_size) * 2**20)
-    share = min(max(CACHE_SHARE * _free_memory(), CACHE_LEAST), CACHE_LARGEST)
+    share = min(max(CACHE_SHARE * memory_at_first(), CACHE_LEAST), CACHE_LARGEST)
     return 2 ** int(math.log2(share))  # in steps, so that a few megabytes more or less do not change a fit
 
 
 @cache
-def _free_memory() -> float:
-    """Bytes that could be had without swapping when first asked; a guess of 4 GiB where the system does not say."""
+def memory_at_first() -> float:
+    """What was free when first asked, so that two fits are alike."""
+    return free_memory()
+
+
+def free_memory() -> float:
+    """Bytes that could be had now without swapping, within the process's own limit (ulimit -v) if it has one."""
+    return max(0.0, min(_system_memory(), address_space() - SPARED))
+
+
+def _system_memory() -> float:
+    """Bytes that the system could give; a guess of 4 GiB where it does not say."""
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:
@@ -100,3 +146,54 @@ def _free_memory() -> float:
         return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return float(2**32)
+
+
+def address_space() -> float:
+    """Bytes that the process may still map; infinite where there is no limit, or none can be known."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        with open("/proc/self/statm") as line:
+            mapped = int(line.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):
+        return math.inf
+    return math.inf if limit == resource.RLIM_INFINITY else float(limit - mapped)
+
+
+class Scaling(NamedTuple):
+    """Features as the problem saw them: (x - center) / scale."""
+
+    center: FloatArray
+    scale: FloatArray
+
+    @classmethod
+    def of(cls, model: Any) -> Scaling | None:
+        """What a fitted kernel machine did to its rows, if anything."""
+        return getattr(model, "scaling_", None)
+
+    @classmethod
+    def none(cls, d: int) -> Scaling:
+        """Features as they are."""
+        return cls(np.zeros(d), np.ones(d))
+
+    def seen(self, coef: FloatArray, intercept: Any) -> tuple[FloatArray, Any]:
+        """(weights, intercept) of the problem, from those for rows as they come."""
+        return coef * self.scale, intercept + coef @ self.center
+
+
+def scaled(X: RowData, scaling: Scaling | None) -> RowData:
+    """The rows as the problem sees them, in their own precision."""
+    if scaling is None:
+        return X
+    if sp.issparse(X):
+        return type(X)(X.multiply(1.0 / scaling.scale[None, :]), dtype=X.dtype)
+    out = np.empty_like(X)
+    for rows in row_blocks(X):
+        out[rows] = (X[rows] - scaling.center) / scaling.scale
+    return out
+
+
+def row_blocks(X: RowData) -> list[slice]:
+    """Rows a few at a time, so that nothing as large as X is held in float64."""
+    return [slice(first, first + HEIGHT) for first in range(0, X.shape[0], HEIGHT)]

@@ -8,7 +8,7 @@ from maxmargin._types import Array
 
 
 class NotSeparableError(ValueError):
-    """No hyperplane in feature space separates the two classes, so there is no hard margin.
+    """No hyperplane in feature space separates the two classes, as far as float64 can tell: there is no hard margin.
 
     Attributes
     ----------
@@ -18,13 +18,19 @@ class NotSeparableError(ValueError):
         combination of each class. Without an intercept: one vector of weights that writes 0 as a convex
         combination of ``sign_i * phi(x_i)``.
     distance : float
-        The distance in feature space that was left between the two points (0 up to rounding).
+        The distance in feature space that was left between the two points.
+    rounding : float
+        What rounding may make of a distance of 0. Where ``distance`` is larger, float64 could not tell whether the
+        classes can be separated, and the message says so.
     """
 
-    def __init__(self, message: str, witness: tuple[Array, Array] | Array, distance: float):
+    def __init__(
+        self, message: str, witness: tuple[Array, Array] | Array, distance: float, rounding: float = float("inf")
+    ):
         super().__init__(message)
         self.witness = witness
         self.distance = distance
+        self.rounding = rounding
 
     def on_rows(self, rows: Array, n: int) -> NotSeparableError:
         """The same error with a witness that has one weight per training row, ``rows`` of ``n`` being concerned."""
@@ -37,10 +43,10 @@ class NotSeparableError(ValueError):
         both = isinstance(self.witness, tuple)
         # mypy does not carry the test into the conditional expression, hence the ignore
         witness = (spread(self.witness[0]), spread(self.witness[1])) if both else spread(self.witness)  # type: ignore[arg-type]
-        return NotSeparableError(self.args[0], witness, self.distance)
+        return NotSeparableError(self.args[0], witness, self.distance, self.rounding)
 
     def __reduce__(self):  # exceptions with arguments of their own must say how to be pickled
-        return type(self), (self.args[0], self.witness, self.distance)
+        return type(self), (self.args[0], self.witness, self.distance, self.rounding)
 
 
 class NotPSDError(ValueError):

@@ -1,4 +1,4 @@
-r"""Losses L(t, y) of a target t and a score y (M11), each with what a solver or a proof may ask of it.
+r"""Losses L(t, y) of a target t and a score y, each with all that solvers and proofs need to know of it.
 
 ======================================  ==========================================  ======  ======  ==========
 loss                                    L(t, y)                                     convex  smooth  bounds 0/1
@@ -23,6 +23,8 @@ gradient is continuous; "bounds 0/1" means L >= 1[t y <= 0] for every y, t = -1 
 
 The convex ones have a conjugate L*(t, u) = sup_y u y - L(t, y), finite for u within ``dual_bounds(t)``. All but two of
 them (logistic and exponential) are suprema of a simple quadratic over an interval, and derive from :class:`Quadratic`.
+
+See "Losses" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -62,8 +64,20 @@ class Loss(ABC):
     def subgradient(self, t: Any, y: Any) -> FloatArray:
         """dL/dy, or at a kink one of the subgradients."""
 
+    def subdifferential(self, t: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+        """(lowest, highest) slope u with L(t, z) >= L(t, y) + u (z - y) for all z; equal ends where L is smooth.
+
+        For a loss that is not convex this is asked for z near y alone; where no slope will do, both ends are nan.
+
+        >>> from maxmargin.losses import Hinge
+        >>> [(float(low), float(high)) for low, high in (Hinge().subdifferential(1, y) for y in (0, 1, 2))]
+        [(-1.0, -1.0), (-1.0, 0.0), (0.0, 0.0)]
+        """
+        slope = self.subgradient(t, y)
+        return slope, slope
+
     def curvature(self, t: Any, y: Any) -> FloatArray:
-        """d^2L/dy^2; of a smooth loss with kinks in its gradient, one of the generalised second derivatives."""
+        """d^2L/dy^2; for a smooth loss with kinks in its gradient, one of the generalised second derivatives."""
         raise self._no("second derivative", "smooth")
 
     def conjugate(self, t: Any, u: Any) -> FloatArray:
@@ -100,7 +114,7 @@ class Quadratic(Loss):
 
     @abstractmethod
     def dual_form(self, t: Any) -> DualForm:
-        """What the conjugate looks like at the targets ``t``."""
+        """Coefficients of the conjugate at the targets ``t``."""
 
     @np.errstate(over="ignore", invalid="ignore")
     def value(self, t, y):
@@ -116,6 +130,14 @@ class Quadratic(Loss):
         if form.ridge > 0:
             return np.clip(away / form.ridge, form.lower, form.upper)
         return np.where(away > 0, form.upper, np.where(away < 0, form.lower, 0.0))
+
+    def subdifferential(self, t, y):
+        form = self.dual_form(t)
+        if form.ridge > 0:
+            return super().subdifferential(t, y)
+        r = y - form.linear  # the maximisers are one end where |r| > eps, 0 inside, and all between them at |r| = eps
+        low = np.where(r > form.eps, form.upper, np.where(r <= -form.eps, form.lower, 0.0))
+        return low, np.where(r < -form.eps, form.lower, np.where(r >= form.eps, form.upper, 0.0))
 
     def curvature(self, t, y):
         form = self.dual_form(t)
@@ -160,7 +182,7 @@ class SquaredHinge(Quadratic):
 
 
 class PerceptronLoss(Quadratic):
-    """max(0, -t y); a score of 0 counts as a mistake (slope -t), or one would never leave w = 0."""
+    """max(0, -t y); a score of 0 counts as a mistake (slope -t), or training would never leave w = 0."""
 
     name = "perceptron"
     of_margin = True
@@ -241,7 +263,7 @@ class Huber(Quadratic):
 
 @dataclass(frozen=True)
 class Pinball(Quadratic):
-    """max(quantile (t - y), (quantile - 1)(t - y)): its mean is least at that quantile of t."""
+    """max(quantile (t - y), (quantile - 1)(t - y)): its mean is smallest at that quantile of t."""
 
     quantile: float = 0.5
     name = "pinball"
@@ -333,9 +355,13 @@ class ZeroOne(Loss):
     def subgradient(self, t, y):
         return np.zeros(np.broadcast(t, y).shape)
 
+    def subdifferential(self, t, y):
+        slope = np.where(np.multiply(t, y) == 0, np.nan, 0.0)  # the step goes down: no line through its top stays below
+        return slope, slope
+
 
 class Sigmoid(Loss):
-    """1 / (1 + e^{t y}): the error with its step made smooth. Not convex."""
+    """1 / (1 + e^{t y}): the 0/1 loss with a smooth step. Not convex."""
 
     name = "sigmoid"
     of_margin = smooth = True
@@ -363,7 +389,7 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def resolve_loss(loss: str | Loss, **options: float) -> Loss:
-    """A loss by its name, with its options, or the loss given."""
+    """The loss with this name and these options, or the given loss itself."""
     if isinstance(loss, Loss):
         return loss
     if loss not in LOSSES:
@@ -391,5 +417,5 @@ def _slopes(t: Any, steepest: float) -> tuple[FloatArray, FloatArray]:
 
 def _exponential_prox(m: FloatArray, step: Any) -> FloatArray:
     """The root r of r = m + step e^{-r}."""
-    rise = wrightomega(np.log(step) - m)  # r - m, of which log(r - m) + r = log(step)
+    rise = wrightomega(np.log(step) - m)  # r - m, which satisfies log(r - m) + r = log(step)
     return np.where(rise < 1, m + rise, np.log(step) - np.log(np.maximum(rise, 1.0)))

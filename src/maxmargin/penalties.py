@@ -1,4 +1,4 @@
-r"""Penalties P(w) on the weights of a linear model (M12); the intercept is never penalised.
+r"""Penalties P(w) on the weights of a linear model; the intercept is never penalised.
 
 =====================  ==================================  ======  ======================================
 penalty                P(w)                                convex  P*(v) = sup_w v.w - P(w)
@@ -10,6 +10,8 @@ penalty                P(w)                                convex  P*(v) = sup_w
 :class:`PNorm`         (sum |w_j|^p)^(1/p), p >= 1         yes     0 where ||v||_q <= 1, 1/p + 1/q = 1
 :class:`ElasticNet`    r sum |w_j| + (1 - r)/2 sum w_j^2   yes     sum max(0, |v_j| - r)^2 / (2 (1 - r))
 =====================  ==================================  ======  ======================================
+
+See "Penalties" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from maxmargin._types import FloatArray
 
 #: Rounding that a conjugate forgives at the end of its domain, relative.
 EDGE = 1e-12
-#: A relative change as small as this ends an iteration; most steps of Newton's method.
+#: The relative change at which an iteration ends, and the most steps of Newton's method.
 ROUNDING, NEWTON_STEPS = 1e-15, 50
 
 
@@ -33,7 +35,7 @@ ROUNDING, NEWTON_STEPS = 1e-15, 50
 class Penalty(ABC):
     """A penalty P(w).
 
-    ``quadratic`` and ``absolute`` are the factors of 1/2 sum w_j^2 and of sum |w_j| in it, where it is made of these.
+    ``quadratic`` and ``absolute`` are the factors of 1/2 sum w_j^2 and of sum |w_j| in it, where it consists of these.
     """
 
     name: ClassVar[str]
@@ -49,7 +51,7 @@ class Penalty(ABC):
 
     @property
     def separable(self) -> bool:
-        """Whether P is ``quadratic`` and ``absolute`` parts and nothing else."""
+        """Whether P consists of these two terms and nothing else."""
         return True
 
     @abstractmethod
@@ -62,7 +64,7 @@ class Penalty(ABC):
         return np.sign(v) * np.maximum(np.abs(v) - step * a, 0.0) / (1 + step * q)
 
     def subgradient(self, w: FloatArray) -> FloatArray:
-        """One subgradient of P; 0 where w_j is."""
+        """One subgradient of P, 0 where w_j is 0."""
         return self.quadratic * w + self.absolute * np.sign(w)
 
     def conjugate(self, v: FloatArray) -> float:
@@ -136,7 +138,7 @@ class L1(Penalty):
 
 @dataclass(frozen=True)
 class L2(Penalty):
-    """1/2 sum w_j^2: the margin's."""
+    """1/2 sum w_j^2: the penalty of support vector machines."""
 
     name: ClassVar[str] = "l2"
 
@@ -168,7 +170,7 @@ class ElasticNet(Penalty):
         return float(self.l1_ratio)
 
     def value(self, w):
-        # a part of factor 0 is left out: 0 times inf is no number
+        # a term with factor 0 is left out: 0 times inf is NaN
         parts = ((self.absolute, L1()), (self.quadratic, L2()))
         return sum(factor * part.value(w) for factor, part in parts if factor > 0)
 
@@ -200,7 +202,7 @@ class PNorm(Penalty):
         return np.sign(w) * (np.abs(w) / size) ** (self.p - 1)
 
     def prox(self, v, step):
-        # Moreau: what the projection onto the ball of the dual norm leaves
+        # Moreau: v minus its projection onto the ball of the dual norm
         return v - project_to_ball(v, self.dual_exponent, step)
 
     @property
@@ -219,7 +221,7 @@ PENALTIES: dict[str, type[Penalty]] = {penalty.name: penalty for penalty in (NoP
 
 
 def resolve_penalty(penalty: str | Penalty | None, **options: float) -> Penalty:
-    """A penalty by its name, with its options, or the penalty given; None is :class:`NoPenalty`."""
+    """The penalty with this name and these options, or the given one itself; None is :class:`NoPenalty`."""
     if isinstance(penalty, Penalty):
         return penalty
     if penalty is None:
@@ -256,6 +258,9 @@ def _roots(size: FloatArray, s: float, q: float) -> FloatArray:
     if s == 0:
         return size
     linear, power, e = (1.0, s, q - 1) if q > 2 else (s, 1.0, 1 / (q - 1))
+    if e == 2:  # p = 1.5 and p = 3: a quadratic equation
+        x = size / (linear / 2 + np.hypot(linear / 2, np.sqrt(power) * np.sqrt(size)))
+        return x if q > 2 else x**2
     x = np.minimum(size / linear, (size / power) ** (1 / e))
     for _ in range(NEWTON_STEPS):
         move = (linear * x + power * x**e - size) / (linear + power * e * x ** (e - 1))

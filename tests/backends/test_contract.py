@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import linear_kernel
 
-from maxmargin.backends import _base, get_backend, prepare
+from maxmargin.backends import _base, prepare
 from maxmargin.backends._rows import Csr
 from maxmargin.kernels import (
     ChiSquared,
@@ -17,12 +17,13 @@ from maxmargin.kernels import (
     Laplacian,
     Linear,
     Matern,
+    Op,
     Polynomial,
     QuadraticForm,
     RationalQuadratic,
     Sigmoid,
 )
-from maxmargin.kernels._program import Op
+from tests.reference_backend import get_backend
 
 D = 20
 MAP = np.random.default_rng(1).normal(size=(D, 3))
@@ -202,6 +203,21 @@ def test_products_sum_the_tiles(backend, dtype, sparsity, name):
         result = get_backend(backend).product(program, left, right, given)
         assert result.dtype == np.float64
         close(result, kernel(Z, X) @ given, tol)
+
+
+@everywhere
+@pytest.mark.parametrize("name", ["gaussian", "warped", "laplacian"])
+def test_products_of_rows_with_themselves_sum_every_pair(backend, dtype, sparsity, name):
+    kernel, program = KERNELS[name], KERNELS[name].lower()
+    X = make_rows(1300, sparsity)
+    rows, coef = prepare(program, X, dtype), np.random.default_rng(0).normal(size=(1300, 2))
+    tol = 1e-11 if dtype == np.float64 else 1e-4
+    engine = get_backend(backend)
+    for given in (coef, coef[:, 0]):
+        result = engine.symmetric_product(program, rows, given)
+        close(result, kernel(X, X) @ given, tol)
+        if engine.streams(program):
+            np.testing.assert_array_equal(engine.symmetric_product(program, rows, given, threads=2), result)
 
 
 @everywhere

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.backends import Design, _design, get_backend
+from maxmargin.backends import Design, _design, backend_for
 from maxmargin.backends._rows import Csr
+from tests.reference_backend import get_backend
 
 BACKENDS = ["numpy", "numba"]
 EVERYWHERE = [
@@ -193,15 +194,9 @@ def test_row_values_are_losses_and_gaps(backend, curved, threads):
 # -- epochs --------------------------------------------------------------------------------------------------------
 
 
-def test_a_back_end_without_coordinate_descent_says_so():
-    with pytest.raises(NotImplementedError, match="numpy back end has no dual coordinate descent; use solver='newton'"):
-        get_backend("numpy").coordinate_epoch(*[None] * 10)
-    with pytest.raises(NotImplementedError, match="numpy back end has no machine for all classes"):
-        get_backend("numpy").all_classes_epoch(*[None] * 12)
-    with pytest.raises(NotImplementedError, match="numpy back end has no machine for all classes"):
-        get_backend("numpy").all_classes_block(*[None] * 11)
-    with pytest.raises(NotImplementedError, match="numpy back end does not number rows"):
-        get_backend("numpy").row_keys(None)
+def test_an_unknown_device_is_refused():
+    with pytest.raises(ValueError, match="there is no device 'tpu'; choose 'auto' or 'cpu'"):
+        backend_for("tpu")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import linear_kernel
 
-from maxmargin.backends import KernelGram, get_backend
+from maxmargin.backends import KernelGram
 from maxmargin.backends._cache import RowCache
 from maxmargin.backends._gram import RECOMPUTED_FEATURES, float32_is_safe
 from maxmargin.kernels import (
@@ -20,11 +20,13 @@ from maxmargin.kernels import (
     Precomputed,
     QuadraticForm,
 )
+from tests.names import name_of
+from tests.reference_backend import get_backend
 
 N = 300
 RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(N, 4)) + 3.0
-SPARSE = sp.random_array((N, 40), density=0.08, rng=RNG, format="csr")
+SPARSE = sp.random_array((N, 40), density=0.08, random_state=RNG, format="csr")
 DATA = {
     "gaussian": (Gaussian(0.3), DENSE),
     "polynomial": (Polynomial(2, gamma=0.1), DENSE),
@@ -159,7 +161,7 @@ def features(count, density=None):
     rng = np.random.default_rng(5)
     if density is None:
         return rng.normal(size=(N, count))
-    return sp.random_array((N, round(count / density)), density=density, rng=rng, format="csr")
+    return sp.random_array((N, round(count / density)), density=density, random_state=rng, format="csr")
 
 
 RECOMPUTED = {
@@ -299,7 +301,7 @@ SAFE = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "X", "safe"), SAFE, ids=lambda v: str(v) if not hasattr(v, "shape") else "X")
+@pytest.mark.parametrize(("kernel", "X", "safe"), SAFE, ids=lambda v: name_of(v) if not hasattr(v, "shape") else "X")
 def test_float32_is_chosen_only_where_it_is_safe(kernel, X, safe):
     assert bool(float32_is_safe(kernel, X)) is safe
     gram = KernelGram(get_backend("numpy"), kernel, X, dtype=None)

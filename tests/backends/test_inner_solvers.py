@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from maxmargin.backends import BlockOptions, Box, KernelGram, get_backend
+from maxmargin.backends import BlockOptions, Box, KernelGram
 from maxmargin.kernels import Gaussian, Linear
 from maxmargin.problems import (
     HardMarginProblem,
@@ -15,6 +15,7 @@ from maxmargin.problems import (
     SVDDProblem,
     SVRProblem,
 )
+from tests.reference_backend import get_backend
 
 N = 40
 RNG = np.random.default_rng(0)

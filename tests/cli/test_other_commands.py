@@ -243,6 +243,40 @@ def test_without_the_extra_the_command_says_what_to_install() -> None:
     assert "pip install maxmargin[cli]" in ended.stderr
 
 
+def loaded(doing: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process in which something happens while its modules are imported."""
+    code = f"""
+import importlib.abc, signal, sys
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "maxmargin.cli._app":
+            {doing}
+sys.meta_path.insert(0, Finder())
+sys.argv = ["maxmargin", "--version"]
+from maxmargin.cli import main
+main()
+"""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [("MemoryError", "not enough memory"), ("ImportError('failed to map it')", "cannot be loaded: failed to map it")],
+)
+def test_a_command_that_cannot_be_loaded_says_why(error: str, words: str) -> None:
+    ended = loaded(f"raise {error}")
+    assert ended.returncode == 1
+    assert words in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+def test_an_interrupt_while_modules_are_imported_is_not_lost() -> None:
+    """Whoever imports may catch the exception, as callbacks do."""
+    ended = loaded("import contextlib\n            with contextlib.suppress(BaseException): signal.raise_signal(2)")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
 def test_a_reader_that_goes_away_is_no_error_to_shout_about(model: Path, people: Path) -> None:
     command = f"{sys.executable} -m maxmargin predict {model.name} {people.name} | head -1"
     ended = subprocess.run(command, shell=True, cwd=people.parent, capture_output=True, text=True, timeout=120)

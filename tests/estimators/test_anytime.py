@@ -242,6 +242,6 @@ def test_verbose_shows_a_line_with_the_gap(machine, capsys):
     assert f"[{machine.__name__}]" in out
     assert "relative gap" in out
     assert out.endswith("\n")
-    assert ("task 3/3" in out) == (machine in (SVC, NuSVC))
+    assert ("task 2 of 3" in out) == (machine in (SVC, NuSVC))
     machine(verbose=0).fit(X, y)
     assert capsys.readouterr().out == ""

@@ -51,6 +51,7 @@ CHECKED = [
     *[machine(penalty="l1", tol=1e-13) for machine in LINEAR],
     LinearSVC(multiclass="crammer-singer", tol=1e-13, max_iter=10**5),
     LinearClassifier("logistic"),
+    LinearClassifier("logistic", multiclass="softmax", tol=1e-13),
     LSSVC(),
     LSSVC(kernel="linear"),
     LSSVC(fit_intercept=False),

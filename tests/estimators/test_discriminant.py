@@ -1,4 +1,4 @@
-"""Kernel discriminant analysis: against M27 as written and scikit-learn's linear one; contract, laws, bad input."""
+"""Kernel discriminant analysis: the textbook's eigenproblem, scikit-learn's linear one, contract, laws, bad input."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def blobs(n=60, classes=3, features=3, seed=0, spread=1.5):
 
 
 def matrices(y, weight=None):
-    """L_w and L_b of M27; a row of weight 2 is two rows."""
+    """L_w and L_b of the textbook; a row of weight 2 is two rows."""
     weight = np.ones(len(y)) if weight is None else weight
     within, between = np.diag(weight), -np.outer(weight, weight) / weight.sum()
     for name in np.unique(y):
@@ -535,6 +535,7 @@ FLIPS = {
     "gamma": ({}, 0.1),
     "coef0": ({"kernel": "poly"}, 1.0),
     "reg": ({}, 0.1),
+    "scale": ({"gamma": 0.1}, True),
     "n_landmarks": ({}, 10),
     "landmarks": ({"n_landmarks": 10}, "leverage"),
     "priors": ({}, [0.2, 0.3, 0.5]),

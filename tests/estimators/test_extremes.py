@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import faulthandler
+import pickle
 import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import scale
 
-from maxmargin import SVC, SVDD, SVR, NotSeparableError, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SVC, SVDD, SVR, LinearSVC, NotSeparableError, NuSVC, NuSVR, OneClassSVM
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
 REGRESSORS, ONE_CLASS = MACHINES[2:4], MACHINES[4:]
@@ -55,7 +63,7 @@ def test_one_row(machine):
         model = machine().fit([[1.0, 2.0]], [3.0])
         predicted = model.predict([[1.0, 2.0]])
     assert model.certificate_.holds
-    assert model.certificate_.relative_gap <= 1e-12
+    assert model.certificate_.gap <= 1e-12  # the smallest ball of one row has radius 0, and no relative gap
     np.testing.assert_allclose(predicted, 3.0 if machine in REGRESSORS else 1)
 
 
@@ -236,3 +244,93 @@ def test_thin_margins_are_margins(margin):
     model = SVC(C=np.inf, kernel="linear").fit(X, y)
     np.testing.assert_allclose(model.coef_, [[2 / margin]], rtol=1e-6)
     np.testing.assert_array_equal(model.predict(X), y)
+
+
+@pytest.mark.parametrize("machine", [SVC(C=np.inf, kernel="linear"), LinearSVC(C=np.inf)], ids=["SVC", "LinearSVC"])
+@pytest.mark.parametrize("far", [0.0, 1e4, 1e6, 1e8])
+def test_clusters_far_from_the_origin_have_the_hard_margin_of_those_near_it(machine, far):
+    rng = np.random.default_rng(0)
+    X, y = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + [10.0, 0.0]]), np.repeat([0, 1], 20)
+    near = clone(machine).fit(X, y)
+    model = clone(machine).fit(X + far, y)
+    np.testing.assert_array_equal(model.predict(X + far), y)
+    np.testing.assert_allclose(model.coef_, near.coef_, rtol=1e-5, atol=1e-7)
+    # a score of rows that far away is a difference of numbers of about 0.1 far^2
+    np.testing.assert_allclose(model.decision_function(X + far), near.decision_function(X), atol=1e-9 + 4e-17 * far**2)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-7, 1e-9])
+@pytest.mark.parametrize("far", [0.0, 1.0])
+def test_how_near_classes_may_be(width, far):
+    X, y = np.array([[-1.0], [0.0], [width], [1.0]]) + far, np.array([0, 0, 1, 1])
+    if (width, far) == (1e-9, 1.0):  # the scores, sums of about 1 / width^2, do not show the margin any more
+        with pytest.raises(ValueError, match=r"float64 scores of rows of size 2 do not show it\. Centre") as caught:
+            SVC(C=np.inf, kernel="linear").fit(X, y)
+        assert not isinstance(caught.value, NotSeparableError)
+        return
+    model = SVC(C=np.inf, kernel="linear").fit(X, y)
+    np.testing.assert_allclose(model.coef_, [[2 / (X[2, 0] - X[1, 0])]], rtol=1e-3)
+    np.testing.assert_array_equal(model.predict(X), y)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.floats(-8, 3), st.booleans(), st.booleans(), st.booleans())
+def test_a_hard_margin_is_refused_only_with_a_reason_that_can_be_checked(seed, d, power, far, sparse, bias):
+    """Rows with a gap of known width around a random hyperplane, or with one row on the wrong side of it."""
+    rng = np.random.default_rng(seed)
+    gap, normal = 10.0**power, rng.normal(size=d)
+    normal /= np.linalg.norm(normal)
+    X = rng.normal(size=(30, d))
+    score = X @ normal
+    X += np.outer(np.where(score > 0, gap, -gap), normal)
+    y = (score > 0).astype(int)
+    assume(len(set(y)) == 2)
+    overlap = rng.random() < 0.3
+    if overlap:
+        X[np.argmax(score)], X[np.argmin(score)] = X[np.argmin(score)].copy(), X[np.argmax(score)].copy()
+    X = X + (1e3 if far and bias else 0.0)  # through the origin, another problem
+    rows = sp.csr_array(X) if sparse else X
+    model, error = fitted_or_refused(SVC(C=np.inf, kernel="linear", fit_intercept=bias), rows, y)
+    if isinstance(error, NotSeparableError):
+        weights = error.witness if bias else (error.witness,)
+        assert all((w >= 0).all() for w in weights)
+        assert all(w.sum() == pytest.approx(1.0) for w in weights)
+        sign = np.where(y == 1, 1.0, -1.0)
+        point = (weights[0] - weights[1]) @ X if bias else (weights[0] * sign) @ X
+        assert np.linalg.norm(point) == pytest.approx(error.distance, rel=1e-3, abs=1e-12 * np.abs(X).max())
+        assert ("cannot tell" in str(error)) == (error.distance > error.rounding)
+        # a gap that float64 shows is never denied
+        assert "cannot tell" in str(error) or linearly_separable(X, y, bias) is not True
+    elif error is not None:
+        assert "can be separated" in str(error)
+    else:
+        assert model.score(rows, y) == 1.0
+        assert not (overlap and d == 1 and bias)
+
+
+def fitted_or_refused(model, X, y):
+    """(the model, None) or (None, the error)."""
+    try:
+        return model.fit(X, y), None
+    except ValueError as error:
+        return None, error
+
+
+def linearly_separable(X, y, bias):
+    """Whether t (w.x + b) >= 1 has a solution, by SciPy; None where it does not say."""
+    sign = np.where(y == 1, 1.0, -1.0)[:, None]
+    table = np.hstack([X, np.ones((len(X), 1))]) if bias else X
+    found = linprog(np.zeros(table.shape[1]), -sign * table, -np.ones(len(X)), bounds=(None, None))
+    if found.status == 2:
+        return False
+    return True if found.status == 0 and (sign * table @ found.x > 0.5).all() else None
+
+
+def test_what_float64_cannot_tell_is_said():
+    X, y = load_breast_cancer(return_X_y=True)  # separable, but a hyperplane 1e-4 thin among rows of size 5000
+    with pytest.raises(NotSeparableError, match=r"float64 cannot tell whether.*Scale the features") as caught:
+        SVC(C=np.inf, kernel="linear").fit(X, y)
+    assert caught.value.distance > caught.value.rounding
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert (copied.distance, copied.rounding) == (caught.value.distance, caught.value.rounding)
+    assert SVC(C=np.inf, kernel="linear").fit(scale(X), y).score(scale(X), y) == 1.0

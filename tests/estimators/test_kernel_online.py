@@ -56,7 +56,7 @@ def data(n=60, d=3, classes=2, seed=0):
 
 
 def plain_steps(K, sign, visits, lam, batch=1, first=0, bias=False):
-    """All (coefficients, b, t) of M17, written as the paper has them."""
+    """All (coefficients, b, t) of Pegasos with a kernel, written as the paper has them."""
     coef, b, t, iterates = np.zeros(len(K)), 0.0, first, []
     for line in visits:
         for start in range(0, len(line), batch):

@@ -16,7 +16,18 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as Theirs
 
-from maxmargin import LSSVC, SGDSVC, SVC, LinearClassifier, LinearSVC, NuSVC, PegasosSVC, Perceptron, certify
+from maxmargin import (
+    LSSVC,
+    SGDSVC,
+    SVC,
+    LinearClassifier,
+    LinearSVC,
+    NuSVC,
+    PegasosSVC,
+    Perceptron,
+    certify,
+    inspection,
+)
 from maxmargin.certificates import certify_tasks
 from maxmargin.kernels import Gaussian
 from maxmargin.problems import CrammerSingerProblem, WestonWatkinsProblem
@@ -172,6 +183,11 @@ def test_one_hot_words_report_how_many_machines_fired():
         assert isinstance(model, SVC) or fitted.fired_.one < 150  # not everybody is claimed exactly once
         ovr = quiet(again(model, multiclass="ovr"), X, y)
         np.testing.assert_array_equal(fitted.predict(X), ovr.predict(X))
+        turned = quiet(again(model, code_words=[[0, 0, 1], [0, 1, 0], [1, 0, 0]]), X, y)
+        if not isinstance(model, Perceptron):  # whose machines see their rows in an order of their own
+            assert turned.fired_ == turned.fired(X) == fitted.fired_
+        names = inspection.margins(turned, X, y).tasks
+        assert names == ("2 against the rest", "1 against the rest", "0 against the rest")
     assert not hasattr(SVC(multiclass="code", code_words="exhaustive").fit(X, y), "fired_")
     with pytest.raises(ValueError, match="more or less than others"):
         SVC(multiclass="weston-watkins").fit(X, y).fired(X)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.pipeline import make_pipeline
@@ -30,7 +31,7 @@ from maxmargin import (
     Perceptron,
     plotting,
 )
-from maxmargin.inspection import STATUSES, status
+from maxmargin.inspection import STATUSES, mistake_bound, pegasos_bound, status, tolerance
 from maxmargin.kernels import Gaussian, Linear
 from maxmargin.losses import LOSSES, EpsilonInsensitive, Huber, Pinball, resolve_loss
 from maxmargin.plotting import (
@@ -39,8 +40,12 @@ from maxmargin.plotting import (
     GramDisplay,
     LossDisplay,
     PathDisplay,
+    PegasosDisplay,
+    PerceptronDisplay,
     ProjectionDisplay,
     ReliabilityDisplay,
+    SaddleDisplay,
+    SubgradientDisplay,
     SupportDisplay,
 )
 from maxmargin.plotting._style import COLOURS
@@ -90,8 +95,12 @@ CALLS = {
     "GramDisplay": lambda ax: GramDisplay.from_kernel("rbf", X, Y, ax=ax),
     "LossDisplay": lambda ax: LossDisplay.from_losses(ax=ax),
     "PathDisplay": lambda ax: PathDisplay.from_arrays([0.1, 1.0], [[0.0, 1.0], [2.0, 3.0]], ax=ax),
+    "PegasosDisplay": lambda ax: PegasosDisplay.from_estimator(PegasosSVC(0.1, max_iter=9).fit(X, TWO), X, TWO, ax=ax),
+    "PerceptronDisplay": lambda ax: PerceptronDisplay.from_data(PLANE, Y == 0, seeds=3, ax=ax),
     "ProjectionDisplay": lambda ax: ProjectionDisplay.from_transform(PLANE, Y, ax=ax),
     "ReliabilityDisplay": lambda ax: ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.1, 0.9, 0.6, 0.4], ax=ax),
+    "SaddleDisplay": lambda ax: SaddleDisplay.from_estimator(SVC().fit(PLANE, TWO), PLANE, TWO, ax=ax),
+    "SubgradientDisplay": lambda ax: SubgradientDisplay.from_loss("hinge", 1.0, ax=ax),
     "SupportDisplay": lambda ax: SupportDisplay.from_estimator(SVC().fit(PLANE, TWO), PLANE, TWO, ax=ax),
 }
 
@@ -366,13 +375,13 @@ def test_the_bars_count_support_vectors_and_slacks() -> None:
     assert heights(bound) == np.sum(found.bound)
     assert heights(free) + heights(bound) == len(model.support_)
     inside, wrong = display.slack_bars_
-    assert heights(inside) == np.sum((found.slack > 1e-3) & (found.slack <= 1))
+    assert heights(inside) == np.sum((found.slack > found.tol) & (found.slack <= 1 + found.tol))
     assert heights(wrong) == np.sum(found.slack > 1)
     assert min(bar.get_x() for bar in wrong if bar.get_height()) >= 1 - 1e-9
     assert max(bar.get_x() + bar.get_width() for bar in inside if bar.get_height()) <= 1 + 1e-9
     labels = [text.get_text() for ax in display.axes_ for text in ax.get_legend().get_texts()]
     assert f"α = 0: {150 - len(model.support_)} rows" in labels
-    assert f"ξ = 0: {np.sum(found.slack <= 1e-3)} rows" in labels
+    assert f"ξ = 0: {np.sum(found.slack <= found.tol)} rows" in labels
     assert f"bound, α = C: {np.sum(found.bound)}" in labels
 
 
@@ -395,11 +404,10 @@ def test_a_hard_margin_has_no_slack() -> None:
 
 
 def test_regressors_machines_for_one_class_and_pipelines_have_them_too() -> None:
-    pytest.importorskip("pandas", reason="the table of a regressor's support vectors is a data frame")
     regressor = SVR(C=2.0, epsilon=0.2).fit(PLANE, X[:, 0])
     display = drawn(SupportDisplay.from_estimator(regressor, PLANE, X[:, 0]))
     away = np.abs(X[:, 0] - regressor.predict(PLANE)) - 0.2
-    assert heights(display.slack_bars_[0]) == np.sum(away > 1e-3)
+    assert heights(display.slack_bars_[0]) == np.sum(away > tolerance(regressor, PLANE))
     assert heights(display.alpha_bars_[0]) + heights(display.alpha_bars_[1]) == len(regressor.support_)
     one_class = OneClassSVM(nu=0.3).fit(PLANE)
     assert heights(SupportDisplay.from_estimator(one_class, PLANE).alpha_bars_[1]) > 0
@@ -465,6 +473,86 @@ def test_a_symmetric_loss_may_be_drawn_against_the_margin_too() -> None:
 def test_losses_that_cannot_be_drawn(losses, options, message) -> None:
     with pytest.raises(ValueError, match=message):
         LossDisplay.from_losses(losses, **options)
+
+
+# -- slopes of losses -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loss", "at", "target"),
+    [("hinge", 1, 1), ("perceptron", 0, -1), (Pinball(0.2), 2, 2), ("logistic", 0.5, 1), ("squared", 3, 0)],
+)
+def test_every_line_of_a_fan_touches_the_loss_and_stays_below_it(loss, at, target) -> None:
+    display = drawn(SubgradientDisplay.from_loss(loss, at, target=target))
+    x, curve = display.curve_.get_data()
+    np.testing.assert_array_equal(curve, resolve_loss(loss).value(target, x))
+    for line in display.lines_:
+        y = line.get_data()[1]
+        assert np.all(y <= curve + 1e-12)
+        assert y[x == at] == pytest.approx(display.height, abs=1e-12)
+    smooth = resolve_loss(loss).smooth
+    assert (len(display.lines_) == 1) == smooth == (not display.fan_)
+    assert texts(display)[0].startswith("tangent" if smooth else "supporting lines")
+
+
+def test_slopes_of_a_fan_run_from_one_end_to_the_other() -> None:
+    display = SubgradientDisplay.from_loss(EpsilonInsensitive(0.5), 1.5, limits=(0.0, 3.0))
+    slopes = [np.ptp(line.get_data()[1]) / 3.0 for line in display.lines_]
+    np.testing.assert_allclose(slopes, np.linspace(0.0, 1.0, len(slopes)), atol=1e-12)
+    assert texts(display) == ["supporting lines, slopes from 0 to 1", "ε-insensitive, ε = 0.5"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"loss": "sigmoid", "at": 0.0}, "lines support a convex loss, and sigmoid is not convex"),
+        ({"loss": "hinge", "at": 0.0, "target": 2.0}, "hinge needs a target of -1 or 1; got 2.0"),
+        ({"loss": "hinge", "at": np.nan}, "must be finite numbers; got at=nan"),
+        ({"loss": "hinge", "at": 3.0, "limits": (0, 2)}, r"with at=3 between them; got \(0, 2\)"),
+    ],
+)
+def test_fans_that_cannot_be_drawn(arguments, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        SubgradientDisplay.from_loss(**arguments)
+
+
+# -- the saddle -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(kernel="linear", C=1.0, gap_tol=1e-10), SVC(C=1e4, gap_tol=1e-8), SVC(C=0.01, gap_tol=1e-10)]
+)
+def test_the_fitted_point_is_lowest_along_w_and_highest_along_alpha(model) -> None:
+    rows, y = (PLANE[50:], Y[50:]) if model.C < 1e4 else (PLANE[:100], Y[:100])
+    display = drawn(SaddleDisplay.from_estimator(model.fit(rows, y), rows, y))
+    m, task = display.multiples, display.task
+    assert m[np.argmin(display.values[m == 1.0])] == 1.0
+    allowed = m <= task.largest_multiple * (1 + 1e-9)
+    along = display.values[:, m == 1.0][:, 0]
+    assert along[allowed].max() <= task.value * (1 + 1e-6)
+    primal, dual = display.primal_.get_ydata(), display.dual_.get_ydata()
+    assert dual.max() <= primal.min() * (1 + 1e-9)
+    assert dual.max() == pytest.approx(primal.min(), rel=1e-6)
+    assert len(dual) == allowed.sum()
+
+
+def test_the_valley_is_where_the_least_value_lies() -> None:
+    rough = PegasosSVC(lam=0.01, max_iter=5, random_state=0).fit(PLANE[50:], Y[50:])  # whose w is not made of alpha
+    display = SaddleDisplay.from_estimator(rough, PLANE[50:], Y[50:], reach=4.0)
+    s, r = display.valley_.get_data()
+    for at, k in ((s[20], 20), (s[60], 60)):
+        least = display.task.value_at(at, r[k])
+        assert np.all(display.task.value_at(at + np.array([-0.1, 0.1]), r[k]) > least)
+
+
+def test_saddles_that_cannot_be_drawn() -> None:
+    model = SVC().fit(PLANE, TWO)
+    with pytest.raises(ValueError, match=r"task must be the number of a task, 0 \.\.\. 0; got 1"):
+        SaddleDisplay.from_estimator(model, PLANE, TWO, task=1)
+    with pytest.raises(ValueError, match=r"reach must be a finite number above 1, .*; got 0.5"):
+        SaddleDisplay.from_estimator(model, PLANE, TWO, reach=0.5)
+    with pytest.raises(ValueError, match="lagrangian is about the soft margin"):
+        SaddleDisplay.from_estimator(SVC(C=np.inf).fit(PLANE, Y == 0), PLANE, Y == 0)
 
 
 # -- the gap --------------------------------------------------------------------------------------------------
@@ -539,6 +627,113 @@ def test_primal_and_dual_values_enclose_the_optimum() -> None:
     ],
 )
 def test_histories_that_cannot_be_drawn(make, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+# -- bound, certificate and truth of Pegasos ------------------------------------------------------------------
+
+
+def pegasos(**options):
+    options = {"lam": 0.05, "order": "draw", "offset": 0, "max_iter": 40, "tol": 1e-12, "random_state": 0} | options
+    with warnings.catch_warnings(action="ignore"):  # the goal is out of reach, so that the fit looks on its way
+        return PegasosSVC(**options).fit(X, TWO)
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 4}, {"scale": True, "project": True}, {"steps": 1000}])
+def test_the_curves_of_pegasos_are_the_bound_the_gap_and_the_distance_from_the_optimum(options) -> None:
+    model = pegasos(**options)
+    display = drawn(PegasosDisplay.from_estimator(model, X, TWO))
+    assert display.unmet == ()
+    assert display.steps[-1] == model.t_
+    np.testing.assert_allclose(display.gap, 0.05 * model.history_["gap"])
+    assert display.gap[-1] == pytest.approx(0.05 * model.certificate_.gap, rel=1e-6)
+    rows = StandardScaler().fit_transform(X) if model.scale else X
+    bound = pegasos_bound(rows, 0.05, display.steps, project=model.project).bound
+    np.testing.assert_allclose(display.bound, bound, rtol=1e-9)
+    w = model.coef_[0] * (model.scale_ if model.scale else 1.0)
+    now = 0.025 * w @ w + np.maximum(0.0, 1 - np.where(TWO, 1, -1) * model.decision_function(X)).mean()
+    best = LinearSVC(loss="hinge", C=model.C_, fit_intercept=False, scale=model.scale, tol=1e-9).fit(X, TWO)
+    assert display.truth[-1] == pytest.approx(now - 0.05 * best.certificate_.primal, abs=1e-8)
+    assert np.all(display.truth <= display.gap * (1 + 1e-6))
+    for line, values in ((display.bound_, display.bound), (display.gap_, display.gap), (display.truth_, display.truth)):
+        np.testing.assert_array_equal(line.get_xydata().T, [display.steps, values])
+
+
+def test_what_the_bound_asks_for_is_named() -> None:
+    display = PegasosDisplay.from_estimator(pegasos(order="shuffle", offset="auto", fit_intercept=True), X, TWO)
+    assert display.ax_.get_legend().get_title().get_text() == "the bound asks for order='draw', offset=0, no intercept"
+    sparse = sp.csr_array(X)
+    with warnings.catch_warnings(action="ignore"):
+        model = PegasosSVC(0.1, scale=True, max_iter=8, tol=1e-9).fit(sparse, TWO)
+    assert PegasosDisplay.from_estimator(model, sparse, TWO).unmet == ("order='draw'", "offset=0")
+
+
+def test_histories_that_are_not_those_of_pegasos() -> None:
+    with pytest.raises(TypeError, match="this is the history of a PegasosSVC; got SVC"):
+        PegasosDisplay.from_estimator(SVC().fit(X, TWO), X, TWO)
+    with pytest.raises(ValueError, match="a task for each of 3 classes; fit on two"):
+        PegasosDisplay.from_estimator(PegasosSVC(0.1).fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="has no history_: fit it first"):
+        PegasosDisplay.from_estimator(PegasosSVC(0.1), X, TWO)
+
+
+# -- many perceptrons -----------------------------------------------------------------------------------------
+
+
+def perceptron_by_loops(rows, t, order):
+    """(w, b, mistakes) of a perceptron that takes the rows in these orders, one after the other."""
+    w, b, mistakes = np.zeros(rows.shape[1]), 0.0, 0
+    for i in order:
+        if t[i] * (rows[i] @ w + b) <= 0:
+            w, b, mistakes = w + t[i] * rows[i], b + t[i], mistakes + 1
+    return w, b, mistakes
+
+
+def test_every_line_separates_the_classes_and_none_is_farther_from_them_than_the_widest() -> None:
+    t = np.where(Y == 0, 1, -1)
+    display = drawn(PerceptronDisplay.from_data(PLANE, Y == 0, seeds=[3, 1, 4, 1]))
+    assert len(display.lines_) == 4
+    np.testing.assert_array_equal(display.coefs[1], display.coefs[3])
+    assert not np.array_equal(display.coefs[0], display.coefs[1])
+    for line, (a, b, c), margin in zip(display.lines_, display.coefs, display.margins, strict=True):
+        np.testing.assert_allclose(line.get_xydata() @ [a, b] + c, 0.0, atol=1e-9 * np.hypot(a, b))
+        assert margin == pytest.approx(np.min(t * (PLANE @ [a, b] + c)) / np.hypot(a, b))
+        assert 0 < margin <= display.widest_margin * (1 + 1e-6)
+    corners = display.strip_.get_xy()[:4] @ display.widest[0] + display.widest[1]
+    np.testing.assert_allclose(np.abs(corners), 1.0, atol=1e-6)
+    assert np.all(t * (PLANE @ display.widest[0] + display.widest[1]) >= 1 - 1e-6)
+
+
+def test_mistakes_stay_below_novikoffs_bound() -> None:
+    display = drawn(PerceptronDisplay.from_data(PLANE, Y == 0, seeds=8))
+    np.testing.assert_array_equal(display.marks_.get_xydata().T, [display.mistakes, display.margins])
+    assert display.bound == mistake_bound(PLANE, Y == 0).bound
+    assert np.all((display.mistakes >= 1) & (display.mistakes <= display.bound))
+    assert display.bound_line_.get_xdata()[0] == display.bound
+    t, rng = np.where(Y == 0, 1, -1), np.random.default_rng(0)
+    for _ in range(5):  # whatever the order
+        order = np.concatenate([rng.permutation(150) for _ in range(30)])
+        assert perceptron_by_loops(PLANE, t, order)[2] <= display.bound
+
+
+def test_a_model_is_the_one_that_its_seed_makes() -> None:
+    display = PerceptronDisplay.from_data(PLANE, Y == 0, seeds=[7])
+    model = Perceptron(random_state=7).fit(PLANE, Y == 0)
+    np.testing.assert_array_equal(display.coefs, [[*model.coef_[0], model.intercept_[0]]])
+    assert display.mistakes.tolist() == model.mistakes_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PerceptronDisplay.from_data(X, Y == 0), "lines are drawn in the plane, but X has 4 features"),
+        (lambda: PerceptronDisplay.from_data(PLANE, Y), "tells two classes apart; y has 3"),
+        (lambda: PerceptronDisplay.from_data(PLANE, TWO), "no hyperplane separates the classes"),
+        (lambda: PerceptronDisplay.from_data(PLANE, Y == 0, seeds=[]), r"or several seeds; got \[\]"),
+    ],
+)
+def test_perceptrons_that_cannot_be_drawn(make, message) -> None:
     with pytest.raises(ValueError, match=message):
         make()
 

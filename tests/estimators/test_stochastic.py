@@ -51,7 +51,7 @@ def data(n=60, d=4, noise=0.5, seed=0, classes=2):
 
 
 def plain_steps(X, sign, visits, lam, rate, batch=1, bias=False, project=False, w=None, first=0):
-    """All iterates (w, b) of M15 and M16; ``rate(t)`` for t = 1, 2, ..."""
+    """All iterates (w, b) of Pegasos and of SGD; ``rate(t)`` for t = 1, 2, ..."""
     w, b, t, iterates = np.zeros(X.shape[1]) if w is None else w, 0.0, first, []
     for line in np.atleast_2d(visits):
         for start in range(0, len(line), batch):
@@ -75,7 +75,7 @@ def averaged(iterates):
 def visits_of(model, X, y, passes, weight=None):
     """The rows that a fit of ``model`` visits, pass by pass."""
     backend = backend_for("cpu")
-    rows = model._row_order(backend, X, np.unique(y, return_inverse=True)[1])
+    rows = model._row_order(backend.row_keys(backend.design(X).rows), np.unique(y, return_inverse=True)[1])
     visits = Visits(backend, rows, np.ones(len(y)) if weight is None else weight, model.order, model.random_state)
     return visits.take(passes)
 
@@ -223,6 +223,15 @@ def test_the_certificate_is_honest(machine, options, bias):
         assert not bias or abs(beta.sum()) < 1e-9 * np.abs(beta).sum()
         v = beta @ rows[model.support_]
         assert proof.dual == pytest.approx(signed.sum() - 0.5 * v @ v, rel=1e-6)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("machine", "most"), [(PegasosSVC, 15), (SGDSVC, 60)])  # 35 and 150 without dual ascent
+def test_the_certificate_is_not_many_times_the_truth(machine, most, bias):
+    X, y = data(2000)
+    exact = LinearClassifier("hinge", lam=1e-3, tol=1e-9, fit_intercept=bias).fit(X, y).certificate_
+    proof = machine(1e-3, fit_intercept=bias, max_iter=20, random_state=0).fit(X, y).certificate_
+    assert proof.gap <= most * (proof.primal - exact.dual)
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -1,13 +1,13 @@
 """Readers and loaders on inputs that went wrong: mutations of valid files, with and without right checksums.
 
-``python -m tests.files.fuzzing --inputs 100000`` (``make fuzz``) runs it at length. Every input must be read, or
-refused with an error that its reader documents, within a few seconds and little memory; what was loaded must predict,
-or say why not. An input that does anything else is kept, and named.
+``python -m tests.files.fuzzing`` (``make fuzz``) runs it at length, a million inputs in all, and can go on where it was
+stopped. Every input must be read, or refused with an error that its reader documents, within ten seconds and half a
+gigabyte; what was loaded must predict, be written as ONNX, or say why not. An input that does anything else is kept,
+and named.
 """
 
 from __future__ import annotations
 
-import argparse
 import faulthandler
 import hashlib
 import json
@@ -15,22 +15,26 @@ import random
 import signal
 import sys
 import tempfile
-import time
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.campaign._trials import Failure, Kind, run
 from maxmargin import SGDSVC, SVC, SVCCV, SVR, KernelPegasosSVC, LinearSVC, OneClassSVM, io, kernels
-from maxmargin.exceptions import ModelFileError
+from maxmargin.exceptions import ExportError, ModelFileError
+from tests.cli import fuzz_tables
 
 #: Seconds for one input, and bytes that the process may grow by over all of them.
-PATIENCE, GROWTH = 20, 2 * 2**30
+PATIENCE, GROWTH = 10, 2**29
+#: Inputs of a full run, over all readers.
+INPUTS = 1_000_000
 NUMBERS = [
     b"0",
     b"-1",
@@ -204,7 +208,62 @@ def targets() -> list[Target]:
         Target("LIBLINEAR model", liblinear, lambda path: _asked(io.load_liblinear(path)), (ModelFileError,)),
         Target("svmlight", svmlight, read_svmlight, (ValueError,), ".svm"),
         Target("csv", [text.encode() for text in csv], read_csv, (ValueError,), ".csv"),
+        Target("onnx", models[:3], _exported, (ModelFileError, ExportError), ".mm", mutated_model),
+        *packed_targets("svmlight", svmlight, ".svm"),
+        *packed_targets("csv", [text.encode() for text in csv], ".csv"),
+        *table_targets(),
     ]
+
+
+def packed_targets(name: str, corpus: list[bytes], ending: str) -> list[Target]:
+    """Streams of chunks from compressed text, damaged before and after it was compressed."""
+    read = lambda path: list(io.read_chunks(path, rows=7))  # noqa: E731
+    return [
+        Target(f"{name}{pack}", [press(data) for data in corpus], read, (ValueError, OSError), ending + pack,
+               partial(mutated_packed, corpus, press))
+        for pack, press in fuzz_tables.PACK.items() if pack
+    ]  # fmt: skip
+
+
+def mutated_packed(corpus: list[bytes], press: Callable[[bytes], bytes], rng: random.Random, data: bytes) -> bytes:
+    """Compressed text with changes in the text, or in the compressed bytes, or bytes that a small file grows from."""
+    way = rng.random()
+    if way < 0.4:
+        return press(mutated(rng, rng.choice(corpus)))
+    if way < 0.41:
+        # right lines are fewer: they are read, seven at a time
+        return press(rng.choice([b"0" * 2**20, b"1 1:1\n" * 2**14, b"\0" * 2**20, b"," * 2**20]))
+    return mutated(rng, data)
+
+
+def table_targets() -> list[Target]:
+    """Whole tables of every format, as they are and compressed."""
+
+    def mutate(good: bytes, press: Callable[[bytes], bytes], packed: bool, rng: random.Random, data: bytes) -> bytes:
+        draw = np.random.default_rng(rng.getrandbits(64))
+        data = press(fuzz_tables.damaged(good, draw))
+        return fuzz_tables.damaged(data, draw) if packed and rng.random() < 0.3 else data
+
+    return [
+        Target(f"table{ending}{pack}", [press(good)], _tabled, (fuzz_tables.Refused,), ending + pack,
+               partial(mutate, good, press, bool(pack)))
+        for ending, good in sorted(fuzz_tables.seeds().items()) for pack, press in fuzz_tables.PACK.items()
+    ]  # fmt: skip
+
+
+def _tabled(path: Path) -> None:
+    if not fuzz_tables.check(path):
+        raise fuzz_tables.Refused("in words that name the file, which the check has seen")
+
+
+def _exported(path: Path) -> None:
+    """A model that loads and predicts is written as ONNX, which runs it in onnxruntime, or the reason is said."""
+    model = io.load(path)
+    try:
+        model.predict(np.arange(6.0).reshape(2, 3))
+    except Exception as error:
+        raise ExportError(f"what does not predict is not exported ({error})") from error
+    io.export_onnx(model, path.with_suffix(".onnx"))
 
 
 def _models(X: Any, y: Any) -> list[Any]:
@@ -259,34 +318,24 @@ def attempt(target: Target, data: bytes, path: Path) -> str:
     return "read"
 
 
-def fuzz(inputs: int, seed: int = 0, only: str = "", report: Callable[[str], None] = lambda line: None) -> list[str]:
-    """Complaints about so many inputs, spread evenly over the readers; an input that fails is kept in a file."""
-    rng, complaints, chosen = random.Random(seed), [], [t for t in targets() if only in t.name]
-    kept = Path(tempfile.gettempdir())
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
-        for target in chosen:
-            began, counts, path = time.perf_counter(), {"read": 0, "refused": 0}, Path(folder, f"input{target.ending}")
-            refused = [data for data in target.corpus if attempt(target, data, path) != "read"]
-            complaints += [f"{target.name}: the valid input {data[:50]!r} is refused" for data in refused]
-            for number in range(inputs // len(chosen)):
-                data = (target.mutate or mutated)(rng, rng.choice(target.corpus))
-                with watched():
-                    outcome = attempt(target, data, path)
-                if outcome in counts:
-                    counts[outcome] += 1
-                    continue
-                bad = kept / f"maxmargin-fuzz-{hashlib.sha256(data).hexdigest()[:12]}{target.ending}"
-                bad.write_bytes(data)
-                complaints.append(f"{target.name}, input {number} (kept as {bad}): {outcome[:300]}")
-            report(f"{target.name:16} {counts} in {time.perf_counter() - began:.1f} s")
-    return complaints
+def trial(target: Target, path: Path, seed: int) -> str:
+    """One input of a reader, by its seed; one that does what it should not is kept in a file, and named."""
+    rng = random.Random(f"{target.name} {seed}")
+    data = (target.mutate or mutated)(rng, rng.choice(target.corpus))
+    with watched():
+        outcome = attempt(target, data, path)
+    if outcome in ("read", "refused"):
+        return outcome
+    bad = Path(tempfile.gettempdir(), f"maxmargin-fuzz-{hashlib.sha256(data).hexdigest()[:12]}{target.ending}")
+    bad.write_bytes(data)
+    raise Failure(f"input kept as {bad}: {outcome[:300]}")
 
 
 class watched:
     """No input may take longer than PATIENCE: the interpreter then ends, with the line it was at."""
 
     def __enter__(self) -> None:
-        faulthandler.dump_traceback_later(PATIENCE, exit=True)
+        faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.__stderr__)
 
     def __exit__(self, *exception: object) -> None:
         faulthandler.cancel_dump_traceback_later()
@@ -299,26 +348,26 @@ def largest_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inputs", type=int, default=100_000, help="how many, over all readers")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="readers whose name contains this")
-    given = parser.parse_args()
-    faulthandler.enable()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    warnings.simplefilter("ignore")
-    targets()  # compiled code and caches are no growth
-    before, began = largest_memory(), time.perf_counter()
-    complaints = fuzz(given.inputs, given.seed, given.only, lambda line: print(line, flush=True))
+def main(words: list[str] | None = None) -> int:
+    """Fuzz all readers, or those that are named; the exit code."""
+    chosen = targets()  # compiled code and caches are no growth
+    before = largest_memory()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        kinds = {}
+        for target in chosen:
+            path = Path(folder, f"input{target.ending}")
+            for data in target.corpus:
+                if attempt(target, data, path) != "read":
+                    raise SystemExit(f"{target.name}: the valid input {data[:50]!r} is refused")
+            kinds[target.name] = Kind(-(-INPUTS // len(chosen)), partial(trial, target, path))
+        code = run("fuzz", kinds, __doc__, words)
     grown = largest_memory() - before
-    if grown > GROWTH:
-        complaints.append(f"the process grew by {grown} bytes")
-    print(f"{given.inputs} inputs in {time.perf_counter() - began:.0f} s, {len(complaints)} complaints, "
-          f"{grown / 2**20:.0f} MiB more at the most")  # fmt: skip
-    print(*complaints[:50], sep="\n")
-    return 1 if complaints else 0
+    print(f"fuzz: the process grew by {grown / 2**20:.0f} MiB at the most")
+    return 1 if grown > GROWTH else code
 
 
 if __name__ == "__main__":
+    faulthandler.enable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    warnings.simplefilter("ignore")
     sys.exit(main())

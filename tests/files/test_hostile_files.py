@@ -409,3 +409,9 @@ def test_records_are_as_safe_as_models(good: Path, tmp_path: Path) -> None:
         with pytest.raises(ModelFileError):
             io.load_record(path)
         io.load(path)  # the model is not concerned
+
+
+def test_certificates_that_are_none(tmp_path: Path) -> None:
+    model = SVC().fit(X, y)
+    refused(tampered(model, tmp_path, lambda t: t["state"].update(certificate_="holds")), "no certificate")
+    refused(tampered(model, tmp_path, lambda t: t["state"].update(certificates_=["holds"])), "something else")

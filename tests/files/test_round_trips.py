@@ -96,6 +96,7 @@ CLASSIFIERS = [
     LinearSVC(multi_class="crammer_singer", scale=True),
     LinearSVC(calibration="sigmoid"),
     LinearClassifier("logistic", "l1", C=0.5),
+    LinearClassifier("logistic", multiclass="softmax"),
     LinearClassifier(losses.SquaredHinge(), penalties.ElasticNet(0.25)),
     SGDSVC(max_iter=3),
     SGDSVC(validation_fraction=0.3, max_iter=3, calibration="sigmoid"),

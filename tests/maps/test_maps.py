@@ -34,6 +34,7 @@ from maxmargin.kernels import (
     RationalQuadratic,
 )
 from maxmargin.maps import NystroemMap, PolynomialMap, RandomFourierMap, _landmarks, choose_landmarks
+from tests.names import name_of
 
 METHODS = ["uniform", "k-means++", "leverage"]
 CHECKED = [
@@ -152,7 +153,7 @@ def test_parameters_are_documented_and_checked(mapping):
         RandomFourierMap(orthogonal=True),
         RandomFourierMap(random_state=np.random.RandomState(3)),
     ],
-    ids=repr,
+    ids=name_of,
 )
 def test_every_parameter_has_an_effect(flipped):
     X = 2 * rows()
@@ -233,7 +234,7 @@ def test_monomials_come_in_scikit_learns_order_and_by_its_names():
 
 
 def test_sparse_rows_of_many_columns_need_no_dense_ones():
-    X = sp.random_array((30, 2000), density=5e-3, rng=np.random.default_rng(0), format="csr")
+    X = sp.random_array((30, 2000), density=5e-3, random_state=np.random.default_rng(0), format="csr")
     Phi = PolynomialMap(2).fit_transform(X)
     assert Phi.shape == (30, comb(2002, 2))
     assert Phi.has_canonical_format
@@ -286,7 +287,7 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS, ids=name_of)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_nystroem_is_exact_on_landmarks_and_with_all_rows_everywhere(kernel, sparse):
     X = np.abs(rows(50))
@@ -528,7 +529,7 @@ def test_fourier_features_are_within_the_statistical_error(gamma, d, n_component
         np.testing.assert_allclose(np.square(Phi).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("options", [{}, {"orthogonal": True}, {"kernel": "laplacian"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"orthogonal": True}, {"kernel": "laplacian"}], ids=name_of)
 @pytest.mark.parametrize("n_components", [1, 7, 10])
 def test_fourier_features_are_right_on_average(options, n_components):
     X = 0.7 * rows(5, 3)
@@ -541,7 +542,7 @@ def test_fourier_features_are_right_on_average(options, n_components):
     assert (np.abs(np.mean(values, axis=0) - K) <= 5 * error + 1e-12).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"orthogonal": True}, {"kernel": "laplacian"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"orthogonal": True}, {"kernel": "laplacian"}], ids=name_of)
 def test_the_error_falls_like_one_over_the_root(options):
     X = rows(40, 5)
     K = (Laplacian if options.get("kernel") else Gaussian)(0.1)(X)

@@ -172,6 +172,19 @@ def test_points_of_a_regression_stay_in_their_room(guest: Guest) -> None:
     guest.wait(lambda: "SVR(" in guest.code())
 
 
+@pytest.mark.parametrize("leave", ["document.querySelector('nav [data-room=svm]').click()", "location.hash = '#svm'"])
+def test_a_link_that_is_written_while_a_room_is_left_does_not_lead_back(guest: Guest, leave: str) -> None:
+    guest.open("#svm").settled()
+    guest.find("nav [data-room=loss]").click()
+    guest.wait(lambda: guest.driver.find_elements(By.CSS_SELECTOR, ".room-loss .plane[data-answer]"))
+    guest.settled()
+    # the address is new, but the page has not heard yet, and writes the link to the old room into it
+    written = guest.driver.execute_script(f"{leave}; document.querySelector('#share').click(); return location.hash")
+    assert written.startswith("#loss/")
+    guest.wait(lambda: guest.driver.find_elements(By.CSS_SELECTOR, ".room-svm .plane[data-answer]"))
+    guest.wait(lambda: guest.driver.execute_script("return location.hash").startswith("#svm/"))
+
+
 def test_without_points_no_number_of_theirs_is_left(guest: Guest) -> None:
     guest.open("#loss").settled()
     assert guest.fact("Total")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import brentq
 
-from maxmargin.backends import BlockOptions, Box, get_backend
+from maxmargin.backends import BlockOptions, Box
 from maxmargin.problems import (
     FEASIBILITY_TOL,
     DualQP,
@@ -22,6 +22,7 @@ from maxmargin.problems import (
     SVDDProblem,
     SVRProblem,
 )
+from tests.reference_backend import get_backend
 
 law = settings(derandomize=True, deadline=None, max_examples=40, database=None)
 MACHINES = ["SVC", "NuSVC", "HardMargin", "SVR", "NuSVR", "OneClass", "SVDD"]

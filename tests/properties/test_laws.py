@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from maxmargin.backends import get_backend, prepare
+from maxmargin.backends import prepare
 from maxmargin.kernels import (
     ChiSquared,
     Constant,
@@ -15,13 +15,14 @@ from maxmargin.kernels import (
     Laplacian,
     Linear,
     Matern,
+    Op,
     Polynomial,
     QuadraticForm,
     RationalQuadratic,
     Sigmoid,
     check_mercer,
 )
-from maxmargin.kernels._program import Op
+from tests.reference_backend import get_backend
 
 D = 3
 law = settings(derandomize=True, deadline=None, max_examples=200, database=None)

@@ -56,11 +56,11 @@ def svc(K, sign, cost, fit_intercept=True) -> float:
 
 
 def nu_svc(K, sign, weight, nu, fit_intercept=True) -> float:
-    """max -1/2 a'Qa, 0 <= a <= v, sum a = nu sum v, and y'a = 0 with an intercept."""
-    A, b = np.ones((1, len(sign))), [nu * weight.sum()]
+    """max -1/2 a'Qa, 0 <= a <= v / sum v, sum a = nu, and y'a = 0 with an intercept."""
+    A, b = np.ones((1, len(sign))), [nu]
     if fit_intercept:
         A, b = np.vstack([A, sign]), [*b, 0.0]
-    return -minimum(sign[:, None] * K * sign, np.zeros(len(sign)), np.zeros(len(sign)), weight, A, b)
+    return -minimum(sign[:, None] * K * sign, np.zeros(len(sign)), np.zeros(len(sign)), weight / weight.sum(), A, b)
 
 
 def svr(K, y, cost, epsilon, fit_intercept=True) -> float:
@@ -222,7 +222,8 @@ MACHINES = [
 def natural_size(model, case: Case) -> float:
     """Size of the terms whose difference the objective is: what rounding is relative to when the optimum is 0."""
     if isinstance(model, NuSVC | OneClassSVM):
-        return (model.nu * float(case.weight.sum())) ** 2 * float(np.abs(case.K).max())
+        mass = model.nu if isinstance(model, NuSVC) else model.nu * float(case.weight.sum())
+        return mass**2 * float(np.abs(case.K).max())
     return float(np.abs(model.dual_coef_).sum())
 
 
@@ -245,7 +246,9 @@ def test_optimal_value_is_that_of_an_independent_solver(machine, kernel):
         if isinstance(model, NuSVC) and abs(optimum) <= 1e-9 * size:
             continue  # the hulls touch: there is no margin to scale the published model to
         assert disagreement(certificate.primal, optimum, size) <= 1, (seed, optimum, str(certificate))
-        assert model.fit_status_ == 0 or abs(optimum) <= 1e-9 * size, (seed, str(certificate))
+        # the goal was reached, or lies below what the check can resolve, and then the certificate says so
+        reached = model.fit_status_ == 0 or certificate.is_rounding
+        assert reached or abs(optimum) <= 1e-9 * size, (seed, str(certificate))
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.__name__)

@@ -110,6 +110,8 @@ def test_two_classes(calibration: str | None, tmp_path: Path) -> None:
 
 def test_one_hot_code_words_with_probabilities(tmp_path: Path) -> None:
     exported(maxmargin.SVC(multiclass="code", calibration="sigmoid").fit(X[TRAIN], y[TRAIN]), tmp_path, X[TEST])
+    turned = maxmargin.SVC(multiclass="code", code_words=np.eye(3)[::-1], calibration="sigmoid")
+    exported(turned.fit(X[TRAIN], y[TRAIN]), tmp_path, X[TEST])
 
 
 def test_ten_classes_and_their_coupling(tmp_path: Path) -> None:
@@ -143,6 +145,14 @@ CLASSIFIERS = {
     "LinearSVC-scaled": maxmargin.LinearSVC(scale=True, multiclass="ovo"),
     "LinearSVC-all-classes": maxmargin.LinearSVC(multi_class="crammer_singer"),
     "LinearClassifier": maxmargin.LinearClassifier("logistic", "l1", multiclass="code", code_words="exhaustive"),
+    "logistic": maxmargin.LinearClassifier("logistic"),
+    "softmax": maxmargin.LinearClassifier("logistic", multiclass="softmax", scale=True),
+    "softmax-calibrated": maxmargin.LinearClassifier("logistic", multiclass="softmax", calibration="sigmoid"),
+    "logistic-pairs": maxmargin.LinearClassifier("logistic", multiclass="ovo"),
+    "SVC-scaled": maxmargin.SVC(scale=True, calibration="sigmoid"),
+    "SVC-scaled-linear": maxmargin.SVC(scale=True, kernel="linear"),
+    "landmarks-scaled": maxmargin.SVC(scale=True, approximation="nystroem", n_components=20),
+    "LSSVC-scaled": maxmargin.LSSVC(scale=True),
     "PegasosSVC": maxmargin.PegasosSVC(max_iter=5, random_state=0),
     "SGDSVC": maxmargin.SGDSVC(random_state=0),
     "Perceptron": maxmargin.Perceptron(max_iter=5, random_state=0),
@@ -166,6 +176,8 @@ REGRESSORS = {
     "LinearRegressor": maxmargin.LinearRegressor("huber", scale=True),
     "KernelLeastSquares": maxmargin.KernelLeastSquares(lam=0.1),
     "no support vectors": maxmargin.SVR(epsilon=1e4),
+    "SVR-scaled": maxmargin.SVR(C=100, scale=True),
+    "KernelLeastSquares-scaled": maxmargin.KernelLeastSquares(lam=0.1, scale=True),
     "SVRCV": maxmargin.SVRCV(Cs=[1.0], gammas=["scale"]),
 }
 
@@ -187,12 +199,29 @@ def test_outliers(tmp_path: Path) -> None:
     assert set(found["label"].tolist()) == {-1, 1}
 
 
+@pytest.mark.parametrize(
+    "model", [maxmargin.OneClassSVM(nu=0.2, scale=True), maxmargin.SVDD(kernel="poly", scale=True)]
+)
+def test_outliers_of_scaled_rows(model: Any, tmp_path: Path) -> None:
+    exported(model.fit(X[TRAIN]), tmp_path, X[TEST])
+
+
+def test_logistic_regressions_have_probabilities(tmp_path: Path) -> None:
+    two = TRAIN[y[TRAIN] < 2]
+    model = maxmargin.LinearClassifier("logistic").fit(X[two], y[two])
+    np.testing.assert_allclose(exported(model, tmp_path, X[TEST])["probabilities"], model.predict_proba(X[TEST]))
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_discriminant_analysis(classes: int, tmp_path: Path) -> None:
     rows = TRAIN[y[TRAIN] < classes]
     model = maxmargin.KernelDiscriminantAnalysis(n_components=1, priors=None).fit(X[rows], NAMES[rows])
     found = exported(model, tmp_path, X[TEST])
     np.testing.assert_allclose(found["projection"], model.transform(X[TEST]), atol=1e-9)
+
+
+def test_discriminant_analysis_of_scaled_rows(tmp_path: Path) -> None:
+    exported(maxmargin.KernelDiscriminantAnalysis(scale=True).fit(X[TRAIN], y[TRAIN]), tmp_path, X[TEST])
 
 
 def test_a_class_without_a_prior(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from maxmargin.selection._cells import DONE, WAITING, Cell
 from maxmargin.selection._grid import finer_cells
 from maxmargin.selection._race import FEWEST_PARTS, drop_losers, leader, line_is_lost, loss
 from maxmargin.selection._results import best_cell, cv_results
+from tests.names import name_of
 
 COSTS, WIDTHS = [0.1, 1.0, 10.0, 100.0], [0.01, 0.1, 1.0, 10.0]
 
@@ -226,7 +227,7 @@ def test_the_same_input_gives_the_same_bits():
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
-@pytest.mark.parametrize("search", [SVCCV(), SVCCV(scale=True), LinearSVCCV(scale=True)], ids=repr)
+@pytest.mark.parametrize("search", [SVCCV(), SVCCV(scale=True), LinearSVCCV(scale=True)], ids=name_of)
 def test_two_threads_give_what_one_gives(search):
     X, y = load_breast_cancer(return_X_y=True)
     one, two = (search.__class__(**{**search.get_params(), "n_jobs": n}).fit(X, y) for n in (1, 2))
@@ -254,7 +255,7 @@ SCORINGS = [
 ]
 
 
-@pytest.mark.parametrize("scoring", SCORINGS, ids=str)
+@pytest.mark.parametrize("scoring", SCORINGS, ids=name_of)
 @pytest.mark.parametrize("machine", [SVC, LinearSVC])
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 def test_any_score_of_a_classifier(load, machine, scoring):
@@ -274,7 +275,7 @@ def test_any_score_of_a_classifier(load, machine, scoring):
 
 
 @pytest.mark.parametrize(
-    "scoring", ["r2", "neg_mean_squared_error", make_scorer(mean_absolute_error, greater_is_better=False)], ids=str
+    "scoring", ["r2", "neg_mean_squared_error", make_scorer(mean_absolute_error, greater_is_better=False)], ids=name_of
 )
 @pytest.mark.parametrize(("machine", "kind"), [(SVR, SVRCV), (LinearSVR, LinearSVRCV)])
 def test_any_score_of_a_regression(machine, kind, scoring):

@@ -327,6 +327,21 @@ def test_an_interrupt_before_the_first_cell_is_an_interrupt(iris):
     assert not hasattr(search, "cv_results_")
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_winner_that_cannot_be_fitted_leaves_the_search_as_it_was(iris, monkeypatch, error):
+    def failing(self, *given):
+        raise error
+
+    fitted = SVCCV(Cs=[0.1, 1.0], gammas=[0.1]).fit(*iris)
+    before, new = dict(vars(fitted)), SVCCV(Cs=[0.1], gammas=[0.1])
+    monkeypatch.setattr(SVCCV, "_refit", failing)
+    for search in (fitted.set_params(Cs=[0.1]), new):
+        with pytest.raises(error):
+            search.fit(*iris)
+    assert vars(fitted) == {**before, "Cs": [0.1]}
+    assert not hasattr(new, "cv_results_")
+
+
 def test_no_time_at_all_is_an_error_that_says_so(iris):
     search = SVCCV(time_limit=1e-9)
     with pytest.raises(ValueError, match="no cell of the grid was finished: time_limit was reached before the first"):

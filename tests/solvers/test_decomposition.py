@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from maxmargin.backends import KernelGram, get_backend, single_threaded_blas
+from maxmargin.backends import KernelGram, single_threaded_blas
 from maxmargin.kernels import Gaussian
 from maxmargin.problems import (
     FEASIBILITY_TOL,
@@ -17,8 +17,9 @@ from maxmargin.problems import (
     SVRProblem,
 )
 from maxmargin.solvers import Decomposition, Status, Watch, _newton
-from maxmargin.solvers._precision import Part, near
+from maxmargin.solvers._precision import Subproblem, near
 from maxmargin.solvers.blocks import restricted, working_set
+from tests.reference_backend import get_backend
 
 NOTHING = np.zeros(0, dtype=np.intp)
 N = 200
@@ -165,7 +166,7 @@ def test_the_problem_of_a_working_set_is_the_whole_one_with_the_others_held(make
 @pytest.mark.parametrize("width", [0.0, 0.1, 1.0])
 def test_the_rows_near_the_violated_interval_are_all_found(make, seed, width):
     qp, beta, f = make(seed)
-    found = set(near(Part(qp, None, beta, f), width).tolist())
+    found = set(near(Subproblem(qp, None, beta, f), width).tolist())
     kinds = moves(qp, beta, f + qp.linear)
     for rising, falling in zip(kinds[::2], kinds[1::2], strict=True):
         low, high = np.min(-rising), np.max(falling)
@@ -180,7 +181,7 @@ def test_errors_of_the_other_rows_do_not_change_the_violation(make, seed):
     f = 0.1 * f
     width = qp.violation(beta, f + qp.linear)
     others = np.ones(N, dtype=bool)
-    others[near(Part(qp, None, beta, f), 0.05)] = False
+    others[near(Subproblem(qp, None, beta, f), 0.05)] = False
     noise = np.random.default_rng(seed).uniform(-0.05, 0.05, N)
     assert qp.violation(beta, f + others * noise + qp.linear) == width
 
@@ -188,7 +189,7 @@ def test_errors_of_the_other_rows_do_not_change_the_violation(make, seed):
 def test_far_rows_are_left_out():
     qp = SVCProblem(np.where(np.arange(N) % 2, 1.0, -1.0), np.ones(N)).qp
     f = np.where(np.arange(N) < 20, 0.0, 5.0 * np.where(np.arange(N) % 2, 1.0, -1.0)) - qp.linear
-    assert near(Part(qp, None, np.zeros(N), f), 0.1).tolist() == list(range(20))
+    assert near(Subproblem(qp, None, np.zeros(N), f), 0.1).tolist() == list(range(20))
 
 
 # -- blocks against the whole ------------------------------------------------------------------------------------
@@ -251,7 +252,7 @@ def test_blocks_end_where_the_whole_ends(name, dtype, walks):
     arrived = [missing for missing in walks if missing is not None]
     assert max(arrived, default=0.0) <= 1e-9
     assert len(arrived) > 0 or name not in WALKS
-    part = Part(problem.qp, None, blocks.beta, blocks.f)
+    part = Subproblem(problem.qp, None, blocks.beta, blocks.f)
     violation = problem.qp.violation(blocks.beta, blocks.f + problem.qp.linear)
     matter = np.arange(ROWS) if dtype == np.float64 else near(part, violation)
     np.testing.assert_allclose(blocks.f[matter], f[matter], atol=1e-8 * np.abs(f).max())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import Lasso
 
-from maxmargin.backends import get_backend, single_threaded_blas
+from maxmargin.backends import single_threaded_blas
 from maxmargin.losses import (
     Absolute,
     EpsilonInsensitive,
@@ -32,6 +32,7 @@ from maxmargin.solvers.features import FeatureSets
 from maxmargin.solvers.head_start import HeadStart
 from maxmargin.solvers.primal_dual import PrimalDual, operator_norm
 from maxmargin.solvers.semismooth import SemismoothNewton, by_rows, line_search, solve_equilibrated
+from tests.reference_backend import get_backend
 
 law = settings(derandomize=True, deadline=None, max_examples=100, database=None)
 
@@ -122,7 +123,7 @@ def test_equations_with_columns_of_any_size_and_without_any():
 @pytest.mark.parametrize("loss", [Hinge(), SquaredHinge(), Logistic()], ids=lambda loss: loss.name)
 def test_many_columns_are_solved_without_a_matrix_of_their_size(loss, monkeypatch):
     rng = np.random.default_rng(0)
-    X = sp.random_array((300, 60), density=0.2, rng=rng, format="csr")
+    X = sp.random_array((300, 60), density=0.2, random_state=rng, format="csr")
     sign = np.where(X @ rng.normal(size=60) + 0.3 * rng.normal(size=300) > 0, 1.0, -1.0)
     problem = LinearProblem(loss, L2(), sign, np.ones(300))
     usual = solve(problem, X, "newton", 1e-9)
@@ -138,7 +139,7 @@ def test_many_columns_are_solved_without_a_matrix_of_their_size(loss, monkeypatc
 
 def many_features(n=600, d=3000, seed=0):
     rng = np.random.default_rng(seed)
-    X = sp.random_array((n, d), density=0.02, rng=rng, format="csr")
+    X = sp.random_array((n, d), density=0.02, random_state=rng, format="csr")
     y = X @ np.where(rng.random(d) < 0.01, 5 * rng.normal(size=d), 0.0) + 0.1 * rng.normal(size=n)
     return X, y, np.where(y > np.median(y), 1.0, -1.0)
 
@@ -294,7 +295,7 @@ def test_an_optimum_of_nothing_is_reached_by_rounding():
         assert solution.status is Status.OPTIMAL
         assert solution.point.intercept == pytest.approx(5.0)
     watch = Watch(0.0, 1e-6, max_iter=0)
-    assert noted(problem, watch, noted_record(problem)) is Status.MAX_ITER
+    assert noted(problem, watch, noted_record(problem), np.ones(3)) is Status.MAX_ITER
 
 
 def test_a_model_without_penalty_does_not_stay_at_zero():
@@ -324,7 +325,7 @@ def targets():
 @cache
 def sparse_rows():
     rng = np.random.default_rng(0)
-    X = sp.random_array((3000, 20000), density=0.003, rng=rng, format="csr")
+    X = sp.random_array((3000, 20000), density=0.003, random_state=rng, format="csr")
     score = X @ rng.normal(size=20000)
     return X, np.where(score + 0.3 * score.std() * rng.normal(size=3000) > 0, 1.0, -1.0)
 

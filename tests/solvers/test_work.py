@@ -10,10 +10,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_classification, make_regression
 
-from maxmargin.backends import KernelGram, get_backend, single_threaded_blas
+from maxmargin.backends import KernelGram, single_threaded_blas
 from maxmargin.kernels import Gaussian, Laplacian, Linear
 from maxmargin.problems import OneClassProblem, SVCProblem, SVRProblem
 from maxmargin.solvers import Decomposition, Status, Watch
+from tests.reference_backend import get_backend
 
 
 def classes(n, C, d=10):
@@ -28,7 +29,7 @@ def targets(n):
 
 
 def sparse_rows(n):
-    X = sp.random_array((n, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    X = sp.random_array((n, 2000), density=0.01, random_state=np.random.default_rng(0), format="csr")
     score = X @ np.random.default_rng(1).normal(size=2000)
     return X, SVCProblem(np.where(score > np.median(score), 1.0, -1.0), np.full(n, 10.0))
 

@@ -12,7 +12,9 @@ import maxmargin
 PACKAGE = Path(maxmargin.__file__).parent
 MODULE_LINES, FUNCTION_LINES, COMPILED_LINES = 400, 50, 80
 #: Where something is larger: (lines allowed, why). An exception that is no longer needed fails the test.
-EXCEPTIONS: dict[str, tuple[int, str]] = {}
+EXCEPTIONS: dict[str, tuple[int, str]] = {
+    "losses.py": (440, "one table of losses: in two files, what may be asked of a loss would be looked up in both"),
+}
 
 
 def sizes(package: Path) -> dict[str, tuple[int, int]]:

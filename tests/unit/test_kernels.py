@@ -28,6 +28,7 @@ from maxmargin.kernels import (
     resolve_kernel,
     takes_any_rows,
 )
+from tests.names import name_of
 
 A = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, -0.3], [0.0, -0.3, 0.7]])
 MAP = np.array([[1.0, 0.5], [0.0, 2.0], [-1.0, 0.3]])
@@ -126,7 +127,7 @@ def test_the_diagonal_is_that_of_the_matrix(kernel, formula):
     assert kernel(X, Z).dtype == np.float64
 
 
-@pytest.mark.parametrize("kernel", [k for k, _ in FORMULAS if not isinstance(k, Function)], ids=str)
+@pytest.mark.parametrize("kernel", [k for k, _ in FORMULAS if not isinstance(k, Function)], ids=name_of)
 def test_no_rows_have_no_values(kernel):
     assert kernel(X[:0], Z).shape == (0, len(Z))
     assert kernel.diag(X[:0]).shape == (0,)
@@ -204,6 +205,56 @@ REFUSED = [
 def test_what_is_not_a_kernel_is_refused_with_the_reason(attempt, error, message):
     with pytest.raises(error, match=message):
         attempt()
+
+
+NUMBERS = [  # every number that a kernel, or the algebra of kernels, takes
+    Constant,
+    lambda v: Polynomial(degree=v),
+    lambda v: Polynomial(coef0=v),
+    lambda v: Polynomial(gamma=v),
+    Sigmoid,
+    lambda v: Sigmoid(c2=v),
+    Gaussian,
+    lambda v: Gaussian(sigma=v),
+    lambda v: Gaussian(1.0, over=v * Linear()),
+    Exponential,
+    Laplacian,
+    ChiSquared,
+    lambda v: Matern(length=v),
+    lambda v: Matern(nu=v),
+    lambda v: RationalQuadratic(alpha=v),
+    lambda v: RationalQuadratic(length=v),
+    lambda v: QuadraticForm([[v, 0.0], [0.0, 1.0]]),
+    lambda v: v * Linear(),
+    lambda v: Linear() * v,
+    lambda v: Linear() + v,
+    lambda v: v + Linear(),
+    lambda v: Linear() ** v,
+    lambda v: Linear().polynomial([1.0, v]),
+    lambda v: Gaussian().resolved(v),
+    lambda v: (2.0 * Gaussian() + Linear()).resolved(v),
+    lambda v: Polynomial(gamma=None).resolved(v),
+    lambda v: Sigmoid(c1=None).resolved(v),
+    lambda v: resolve_kernel("rbf", v),
+    lambda v: resolve_kernel("poly", 1.0, 3, v),
+    lambda v: resolve_kernel("sigmoid", 1.0, 3, v),
+]
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, np.float32("inf")])
+@pytest.mark.parametrize("made", NUMBERS)
+def test_numbers_that_are_not_finite_are_refused_at_construction(made, value):
+    with pytest.raises(ValueError, match=r"inf|nan"):  # the value received is named
+        made(value)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda: Gaussian(sigma=1e-200), lambda: Matern(length=1e-320), lambda: RationalQuadratic(length=1e-200)],
+)
+def test_lengths_whose_rate_overflows_are_refused(made):
+    with pytest.raises(ValueError, match=r"is too small: a distance divided by it must be finite, got (1e-200|1e-320)"):
+        made()
 
 
 def test_a_matrix_that_is_not_psd_comes_with_a_witness():

@@ -236,6 +236,84 @@ def test_other_kinks_have_slope_zero(loss):
     assert [float(loss.subgradient(1.0, y)) for y in kinks(loss, 1.0)] == [0.0] * 3
 
 
+# subdifferentials
+
+
+def one_sided(loss, t, y, h):
+    """(left, right) derivative by differences of values."""
+    at = loss.value(t, y)
+    return (at - loss.value(t, y - h)) / h, (loss.value(t, y + h) - at) / h
+
+
+@CONVEX_LOSS
+def test_the_subdifferential_of_a_convex_loss_lies_between_its_one_sided_derivatives(loss):
+    for t in targets(loss):
+        y = np.clip(scores(loss, t), -3.0, 3.0)
+        low, high = loss.subdifferential(t, y)
+        left, right = one_sided(loss, t, y, 2.0**-20)  # halves of the grid, so that y + h is exact
+        np.testing.assert_allclose(low, left, atol=4e-5)
+        np.testing.assert_allclose(high, right, atol=4e-5)
+        assert low.shape == high.shape == y.shape
+
+
+@law
+@given(rows(CONVEX), st.floats(0, 1), score)
+def test_lines_with_every_slope_between_the_ends_stay_below_the_loss(row, at, z):
+    loss, t, y = row
+    low, high = (float(end) for end in loss.subdifferential(t, y))
+    assert low <= float(loss.subgradient(t, y)) <= high
+    slope = low + at * (high - low)
+    line = float(loss.value(t, y)) + slope * (z - y)
+    assert line <= loss.value(t, z) + 1e-12 * max(1.0, abs(line))
+    value, conjugate = float(loss.value(t, y)), float(loss.conjugate(t, np.clip(slope, *loss.dual_bounds(t))))
+    assert abs(value + conjugate - slope * y) <= 1e-12 * (1 + value + abs(conjugate) + abs(slope * y))
+
+
+@law
+@given(rows(CONVEX))
+def test_a_line_with_a_slope_beyond_the_ends_crosses_the_loss(row):
+    loss, t, y = row
+    y = round(16 * y) / 16  # so that a kink is at y or far away
+    for slope, z in zip(loss.subdifferential(t, y), (y - 1e-4, y + 1e-4), strict=True):
+        beyond = float(slope) + np.sign(z - y) * 1e-2 * max(1.0, abs(float(slope)))
+        assert loss.value(t, y) + beyond * (z - y) > loss.value(t, z)
+
+
+@EVERY_LOSS
+def test_the_ends_differ_at_kinks_and_nowhere_else(loss):
+    for t in targets(loss):
+        y = scores(loss, t)
+        low, high = loss.subdifferential(t, y)
+        if loss.smooth:
+            np.testing.assert_array_equal(low, high)
+            np.testing.assert_array_equal(low, loss.subgradient(t, y))
+        elif loss.convex:
+            left, right = one_sided(loss, t, y, 2.0**-20)
+            np.testing.assert_array_equal(low < high, np.abs(left - right) > 0.1)
+
+
+def test_kinks_by_hand():
+    cases = [
+        (Hinge(), 1.0, 1.0, (-1.0, 0.0)),
+        (Hinge(), -1.0, -1.0, (0.0, 1.0)),
+        (PerceptronLoss(), 1.0, 0.0, (-1.0, 0.0)),
+        (Absolute(), 2.0, 2.0, (-1.0, 1.0)),
+        (EpsilonInsensitive(0.25), 1.0, 1.25, (0.0, 1.0)),
+        (EpsilonInsensitive(0.25), 1.0, 0.75, (-1.0, 0.0)),
+        (EpsilonInsensitive(0.25), 1.0, 1.0, (0.0, 0.0)),
+        (EpsilonInsensitive(0.0), 1.0, 1.0, (-1.0, 1.0)),
+        (Pinball(0.2), 1.0, 1.0, (-0.2, 0.8)),
+    ]
+    for loss, t, y, ends in cases:
+        assert tuple(map(float, loss.subdifferential(t, y))) == ends
+
+
+def test_no_line_through_the_top_of_the_step_stays_below_it():
+    low, high = ZeroOne().subdifferential([1, 1, 1, -1], [-1.0, 0.0, 1e-300, 0.0])
+    np.testing.assert_array_equal(low, [0.0, np.nan, 0.0, np.nan])
+    np.testing.assert_array_equal(high, low)
+
+
 # flags
 
 

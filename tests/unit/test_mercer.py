@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin.kernels import Function, Gaussian, Linear, Polynomial, Precomputed, Sigmoid, check_mercer
+from tests.names import name_of
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 INDEFINITE = [
@@ -24,7 +25,7 @@ def test_a_kernel_passes(kernel):
     assert check.smallest_eigenvalue == pytest.approx(np.linalg.eigvalsh(kernel(X))[0], abs=1e-9)
 
 
-@pytest.mark.parametrize("kernel", INDEFINITE, ids=str)
+@pytest.mark.parametrize("kernel", INDEFINITE, ids=name_of)
 def test_what_is_no_kernel_fails_with_a_witness(kernel):
     check = check_mercer(kernel, X)
     v = check.witness

@@ -70,6 +70,25 @@ def test_one_hot_words_decide_as_one_vs_all_does(seed):
     assert fired.none == np.sum((scores <= 0).all(axis=1))
 
 
+@given(st.integers(0, 10_000))
+@law
+def test_one_hot_words_may_come_in_any_order(seed):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(3, 8))
+    order, scores = rng.permutation(k), rng.normal(size=(30, k))  # machine number j claims class order[j]
+    words = np.zeros((k, k), dtype=int)
+    words[order, np.arange(k)] = 1
+    shuffled, ovr = CodeWords(k, make_words(words, k, 0)), OneVsRest(k)
+    np.testing.assert_array_equal(shuffled.claimed, order)
+    by_class = scores[:, np.argsort(order)]
+    assert shuffled.fired(scores) == ovr.fired(by_class)
+    np.testing.assert_array_equal(shuffled.classes_of(scores), ovr.classes_of(by_class))
+    p = rng.random((30, k))
+    np.testing.assert_array_equal(shuffled.distribution(p), ovr.distribution(p[:, np.argsort(order)]))
+    words[order[0], 1] = 1
+    assert CodeWords(k, make_words(words, k, 0)).claimed is None
+
+
 @pytest.mark.parametrize(("name", "words"), NAMES)
 @given(data=st.data())
 @law

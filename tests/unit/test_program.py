@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maxmargin.backends import get_backend, prepare
+from maxmargin.backends import prepare
 from maxmargin.backends._numba import program as compiled
 from maxmargin.kernels import (
     ChiSquared,
@@ -15,13 +15,15 @@ from maxmargin.kernels import (
     Laplacian,
     Linear,
     Matern,
+    Op,
     Polynomial,
     Precomputed,
     QuadraticForm,
     RationalQuadratic,
     Sigmoid,
 )
-from maxmargin.kernels._program import Op
+from tests.names import name_of
+from tests.reference_backend import get_backend
 
 X = np.random.default_rng(0).uniform(size=(6, 3))
 OF_THE_DOT_PRODUCT = [
@@ -46,14 +48,14 @@ def test_compiled_code_numbers_the_operations_alike():
     assert {name: getattr(compiled, name) for name in Op.__members__} == {op.name: op.value for op in Op}
 
 
-@pytest.mark.parametrize("kernel", OF_THE_DOT_PRODUCT, ids=str)
+@pytest.mark.parametrize("kernel", OF_THE_DOT_PRODUCT, ids=name_of)
 def test_a_composite_of_dot_product_kernels_has_one_base(kernel):
     program = kernel.lower()
     assert [base.kind for base in program.bases] == ["dot"]
     assert len({(s.kind, s.base, s.function) for s in program.scalars}) == len(program.scalars)
 
 
-@pytest.mark.parametrize("kernel", OF_THE_DOT_PRODUCT, ids=str)
+@pytest.mark.parametrize("kernel", OF_THE_DOT_PRODUCT, ids=name_of)
 def test_a_composite_costs_one_product_per_tile(kernel, monkeypatch):
     backend = get_backend("numpy")
     kinds = []
@@ -109,7 +111,7 @@ def test_a_callable_is_evaluated_once_however_often_it_is_used():
         (1 + (Linear() * (Linear() + (Linear() * Gaussian(1.0)))), 4),
         (Linear().polynomial([1.0, 1.0, 1.0]), 2),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_depth_is_the_height_of_the_stack(kernel, depth):
     assert kernel.lower().depth == depth
@@ -130,7 +132,7 @@ def test_depth_is_the_height_of_the_stack(kernel, depth):
         (Laplacian(1.0), False),
         (Polynomial(2), False),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_only_functions_of_the_distance_may_be_centred(kernel, invariant):
     assert kernel.lower().shift_invariant(0) is invariant
@@ -187,7 +189,7 @@ WITHOUT_A_GAUSSIAN = [
 ]
 
 
-@pytest.mark.parametrize("kernel", WITHOUT_A_GAUSSIAN, ids=str)
+@pytest.mark.parametrize("kernel", WITHOUT_A_GAUSSIAN, ids=name_of)
 def test_a_program_without_a_gaussian_is_coded_as_it_is(kernel):
     program = kernel.lower()
     assert program.code.operations.tolist() == [list(operation) for operation in program.operations]

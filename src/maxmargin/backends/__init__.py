@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from maxmargin._validation import cache_bytes
 from maxmargin.backends._base import Backend, BlockResult
@@ -13,12 +14,16 @@ from maxmargin.backends._rows import Rows, as_csr, prepare
 from maxmargin.backends._threads import (
     blas_threads,
     effective_threads,
+    factor_threads,
     run_parallel,
     run_queue,
     run_strips,
     single_threaded_blas,
 )
 from maxmargin.backends._whole import WholeMatrix
+
+if TYPE_CHECKING:
+    from maxmargin.backends._numba import NumbaBackend
 
 __all__ = [
     "Backend",
@@ -37,8 +42,8 @@ __all__ = [
     "blas_threads",
     "cache_bytes",
     "effective_threads",
+    "factor_threads",
     "float32_is_safe",
-    "get_backend",
     "prepare",
     "run_parallel",
     "run_queue",
@@ -48,19 +53,10 @@ __all__ = [
 
 
 @cache
-def get_backend(name: str = "numba") -> Backend:
-    """The back end called ``name``: 'numba' (fast) or 'numpy' (reference)."""
-    if name == "numba":
-        from maxmargin.backends._numba import NumbaBackend
+def backend_for(device: str) -> NumbaBackend:
+    """The back end that serves an estimator's ``device``; the one place that looks at it."""
+    if device not in ("auto", "cpu"):
+        raise ValueError(f"there is no device {device!r}; choose 'auto' or 'cpu'")
+    from maxmargin.backends._numba import NumbaBackend
 
-        return NumbaBackend()
-    if name == "numpy":
-        from maxmargin.backends._numpy import NumpyBackend
-
-        return NumpyBackend()
-    raise ValueError(f"there is no back end {name!r}; choose 'numba' or 'numpy'")
-
-
-def backend_for(device: str) -> Backend:
-    """The back end that serves an estimator's ``device``: 'auto' and 'cpu' are the compiled one."""
-    return get_backend("numba")
+    return NumbaBackend()

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
-from maxmargin.backends._box import Batch, BlockOptions
+from maxmargin.backends._box import BlockOptions
 from maxmargin.backends._design import Design
 from maxmargin.backends._rows import Csr, Lookup, Rows, _slice, prepare
 from maxmargin.backends._threads import run_strips
-from maxmargin.kernels import Kernel, Program
-from maxmargin.kernels._program import Code
+from maxmargin.kernels import Code, Kernel, Program
 
 #: Bytes of one tile in work: it stays in the second-level cache between the product and the elementwise pass.
 TILE_BYTES = 2**19
@@ -102,6 +101,10 @@ class Backend(ABC):
     ) -> bool:
         """Newton steps on the free variables, in place; False if K is not definite there."""
 
+    @abstractmethod
+    def largest(self, values: FloatArray, count: int) -> IntArray:
+        """Positions of about the ``count`` largest finite values: which of nearly equal ones does not matter."""
+
     def polish(
         self,
         K: Array,
@@ -143,87 +146,9 @@ class Backend(ABC):
             if violation <= target:
                 return
 
-    def solve_many(self, batch: Batch, threads: int) -> tuple[IntArray, FloatArray, IntArray]:
-        """Solve a batch of small problems in place: (steps, violation left, kernel values) of each.
-
-        Only for back ends that fill rows by themselves (:attr:`fills_rows`).
-        """
-        raise NotImplementedError(f"the {self.name} back end solves one problem at a time")
-
-    def solve_stored(self, K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps) -> FloatArray:
-        """Problems over a stored matrix, in place: (steps, violation, intercept, dual, gap) of each.
-
-        Bounds are ``cost`` times those of the tasks; ``beta`` and ``f`` are solutions at cost / factor, 0 if factor is.
-        """
-        raise NotImplementedError(f"the {self.name} back end has no stored matrix; use the compiled one")
-
-    def largest(self, values: FloatArray, count: int) -> IntArray:
-        """Positions of about the ``count`` largest finite values: which of nearly equal ones does not matter."""
-        count = min(count, len(values))
-        if count == 0:
-            return np.zeros(0, dtype=np.intp)
-        top = np.argpartition(values, len(values) - count)[len(values) - count :]
-        return top[np.isfinite(values[top])]
-
     def streams(self, program: Program) -> bool:
         """Whether :meth:`add_product` works block by block in cache and stores no kernel values unless asked to."""
         return False
-
-    def smoothed_slopes(
-        self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, threads=1
-    ) -> float:
-        """Slopes of the rows of a linear model at f + step df into ``out``; their product with df.
-
-        clip(shrink(keep centre + rate (linear - f - step df), rate eps) / (keep + rate ridge), lower, upper), where
-        shrink moves towards 0.
-        """
-        value = keep * centre + rate * (linear - f - step * df)
-        value = np.sign(value) * np.maximum(np.abs(value) - rate * eps, 0.0)
-        np.clip(value / (keep + rate * ridge), lower, upper, out=out)
-        return float(out @ df)
-
-    def slope_curvatures(self, beta, keep, rate, ridge, eps, lower, upper, threads=1) -> FloatArray:
-        """How fast :meth:`smoothed_slopes` change with the scores, at slopes ``beta``."""
-        inside = (beta > lower) & (beta < upper) & ((beta != 0) | (eps == 0))
-        return np.where(inside, rate / (keep + rate * ridge), 0.0)
-
-    def row_values(self, f, beta, linear, ridge, eps, lower, upper, threads=1) -> tuple[float, float]:
-        """(sum of losses, sum of Fenchel-Young gaps) of the rows of a linear model with a quadratic dual."""
-        r = f - linear
-        away = np.sign(-r) * np.maximum(np.abs(r) - eps, 0.0)
-        flat = np.where(away > 0, upper, np.where(away < 0, lower, 0.0))
-        best = np.where(ridge > 0, np.clip(away / np.where(ridge > 0, ridge, 1.0), lower, upper), flat)
-        losses = -best * r - eps * np.abs(best) - ridge / 2 * best**2
-        gaps = (beta - best) * (r + ridge / 2 * (beta + best)) + eps * (np.abs(beta) - np.abs(best))
-        return float(losses.sum()), float(np.maximum(gaps, 0.0).sum())
-
-    def coordinate_epoch(self, rows, w, beta, form, q, active, count, sums, old, seed) -> tuple[int, float, float, int]:
-        """An epoch of dual coordinate descent, in place: (active rows, worst upward and downward slope, next seed)."""
-        raise NotImplementedError(f"the {self.name} back end has no dual coordinate descent; use solver='newton'")
-
-    def free_steps(self, K, g, push, visits, batch, v, u, state, lam, bias, averaged) -> int:
-        """Stochastic steps of a kernel expansion over lines of K, in place: the number of violations."""
-        raise NotImplementedError(f"the {self.name} back end has no kernelised steps; use the compiled one")
-
-    def budget_steps(self, kept, block, state, batch, lam, kind, bias, averaged) -> int:
-        """The same with a bounded number of vectors, over the rows of a block, in place: the number of violations."""
-        raise NotImplementedError(f"the {self.name} back end has no kernelised steps; use the compiled one")
-
-    def row_keys(self, rows: Any) -> Array:
-        """A number for every row, dense or CSR, the same for equal rows and (but for accidents) for no others."""
-        raise NotImplementedError(
-            f"the {self.name} back end does not number rows by their values; use the compiled one"
-        )
-
-    def all_classes_epoch(
-        self, simplex, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed
-    ) -> tuple[float, int]:
-        """An epoch of a linear machine for all classes, in place: (largest violation, next seed)."""
-        raise NotImplementedError(f"the {self.name} back end has no machine for all classes; use the compiled one")
-
-    def all_classes_block(self, simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs) -> tuple[float, int]:
-        """Epochs on a block of a kernel machine for all classes, in place: (violation left, row updates)."""
-        raise NotImplementedError(f"the {self.name} back end has no machine for all classes; use the compiled one")
 
     # -- where data live --------------------------------------------------------------------------------------
 
@@ -331,8 +256,13 @@ class Backend(ABC):
             out[last:, first:last] = out[first:last, last:].T
         return out
 
-    def product(self, program: Program, A: Rows, B: Rows, coef: FloatArray, threads: int = 1) -> FloatArray:
-        """K(A, B) @ coef in float64, (n,) or (n, k), in bounded memory."""
+    def product(
+        self, program: Program, A: Rows, B: Rows, coef: FloatArray, threads: int = 1, short_sum: int = 512
+    ) -> FloatArray:
+        """K(A, B) @ coef in float64, (n,) or (n, k), in bounded memory.
+
+        At most ``short_sum`` terms, a multiple of 64, are summed in the precision of the tiles.
+        """
         coef = np.asarray(coef, dtype=np.float64)
         result = np.zeros((A.n, *coef.shape[1:]))
         height = 256
@@ -342,13 +272,17 @@ class Backend(ABC):
             for top in range(first, last, height):
                 end = min(top + height, last)
                 left = A.slice(top, end)
-                for start in range(0, B.n, 512):  # short sums in the tile's precision, long ones in float64
-                    stop = min(start + 512, B.n)
+                for start in range(0, B.n, short_sum):
+                    stop = min(start + short_sum, B.n)
                     values = self.tile(program, left, B.slice(start, stop))
                     result[top:end] += values @ coef[start:stop].astype(values.dtype)
 
         run_strips(strip, A.n, work)
         return result
+
+    def symmetric_product(self, program: Program, A: Rows, coef: FloatArray, threads: int = 1) -> FloatArray:
+        """K(A, A) @ coef; where it pays every pair of rows is computed once."""
+        return self.product(program, A, A, coef, threads)
 
     def _base_tile(self, base: Any, A: Any, B: Any, out: Array) -> None:
         """Values of one base for every pair of rows, before the program."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.kernels._program import Code
+from maxmargin.kernels import Code
 
 
 class Box(NamedTuple):

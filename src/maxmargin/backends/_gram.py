@@ -13,11 +13,14 @@ from maxmargin.backends._box import LazyRows
 from maxmargin.backends._cache import RowCache
 from maxmargin.backends._rows import Csr, Rows, prepare
 from maxmargin.backends._threads import run_strips
-from maxmargin.kernels import Kernel, Program
-from maxmargin.kernels._program import Op
+from maxmargin.kernels import Kernel, Op, Program
 
 #: Values of rows that are converted to float64 at a time.
 FLOAT64_VALUES = 2**22
+#: Most values of rows that meet themselves and are converted at once, and fewest of those rows.
+MIRRORED_VALUES, MIRRORED_ROWS = 2**24, 1024
+#: Kernel values computed in one call: between two calls Ctrl-C is heard.
+AT_ONCE = 2**28
 #: Columns whose partial sums stay in the L1 cache during a gradient update.
 STRIP = 2048
 #: Up to this many features (non-zeros of sparse rows) a row of K is computed about as fast as it is fetched.
@@ -26,6 +29,10 @@ RECOMPUTED_FEATURES = 96
 LAZY_FEATURES = 32
 #: Up to this many features (non-zeros of sparse rows) the matrix of a small problem is cheap beside its solution.
 CHEAP_FEATURES = 128
+#: Most terms of a sum before it joins a longer one in float64; and roundings of a value beside those counted.
+SHORT_SUM, SLACK = 512, 32
+#: Terms of a sum of a proof in the tiles' precision: its error grows with them.
+PROOF_SUM = 64
 #: Largest error of an exponent, or relative error of a product, that float32 tiles may have.
 FLOAT32_ERROR = 1e-4
 #: Range of data and kernel values in which float32 neither overflows nor underflows on the way, and rows looked at.
@@ -190,18 +197,74 @@ class KernelGram:
     def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
         """K[lines] @ beta afresh in float64 (all lines by default), beta being (n,) or (n, k)."""
         support = np.flatnonzero(beta if beta.ndim == 1 else beta.any(axis=1))
-        lines = np.arange(self.n) if lines is None else lines
-        result = np.zeros((len(lines), *beta.shape[1:]))
+        return self._product(support, beta[support], np.arange(self.n) if lines is None else lines)
+
+    def _product(self, support: IntArray, coef: FloatArray, lines: IntArray) -> FloatArray:
+        """K[lines, support] @ coef in float64."""
+        result = np.zeros((len(lines), *coef.shape[1:]))
         self.entries += len(lines) * len(support)
         height = max(256, int(FLOAT64_VALUES / max(1.0, self.rows.features)))
         for start in range(0, len(support), height):  # float32 input is never copied to float64 whole
-            part = support[start : start + height]
-            B = self._float64_rows(part)
-            for first in range(0, len(lines), height):
-                A = self._float64_rows(lines[first : first + height])
-                values = self.backend.product(self.program, A, B, beta[part], threads=self.threads)
-                result[first : first + height] += values
+            part = slice(start, start + height)
+            B = self._float64_rows(support[part])
+            tall = min(height, max(256, AT_ONCE // B.n))
+            for first in range(0, len(lines), tall):
+                A = self._float64_rows(lines[first : first + tall])
+                result[first : first + tall] += self.backend.product(self.program, A, B, coef[part], self.threads)
         return result
+
+    def mirrors(self, support: IntArray, lines: IntArray) -> bool:
+        """Whether rows meet themselves, enough of them and all at once, so that half of the pairs will do."""
+        if len(lines) != len(support) or not self.backend.streams(self.program):
+            return False
+        fits = len(support) * max(1.0, self.rows.features) <= MIRRORED_VALUES
+        return fits and len(support) >= MIRRORED_ROWS and bool((lines == support).all())
+
+    def proven_product(
+        self, beta: FloatArray, lines: IntArray, in_float64: bool
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """K[lines] @ beta afresh, in float64 or in the tiles' precision, and a bound on the error of each.
+
+        None where there is no such bound: there is one for Gaussian kernels that stream. With u the unit roundoff, m
+        the products in a dot product, and s the squared norms of rows as they are centred, the exponent of k(x, z) is
+        off by at most gamma (m + SLACK) u (s_x + s_z), so the value by as much, relatively; a short sum adds u for each
+        of its terms, a sum of short sums (in float64) as much for each of them, t in all. So
+
+            error_i <= u (gamma (m + SLACK) (s_i A_i + B_i) + (t + SLACK) A_i),  A = K |beta|, B = K (s |beta|).
+        """
+        rate = _gaussian_rate(self.program)
+        if rate is None or not self.backend.streams(self.program):
+            return None
+        kind = np.dtype(np.float64) if in_float64 else self.dtype
+        unit, s = float(np.finfo(kind).eps) / 2, self.rows.scalars[0].astype(np.float64)
+        per_square = rate * (_most_terms(self.rows.bases[0]) + SLACK) * unit
+        largest = 2 * per_square * float(s.max(initial=0.0))
+        if not largest <= 0.5:
+            return None
+        support = np.flatnonzero(beta)
+        size = np.abs(beta[support])
+        sides = [beta[support], size, size * s[support]]
+        far = float(s[support].max(initial=0.0))
+        if far <= 4 * float(s[support].mean() if len(support) else 0.0):  # rows of about one size: B <= max(s) A
+            sides.pop()
+        terms = PROOF_SUM
+        if in_float64:
+            if self.mirrors(support, lines):
+                self.entries += len(support) ** 2 // 2
+                rows = self._float64_rows(support)
+                f, A, *rest = self.backend.symmetric_product(self.program, rows, np.column_stack(sides), self.threads).T
+            else:
+                f, A, *rest = self._product(support, np.column_stack(sides), lines).T
+            terms = SHORT_SUM + 2 * len(support) // SHORT_SUM
+        else:
+            self.entries += len(lines) * len(support)
+            rows, others = self.rows.take(lines), self.rows.take(support)
+            f, A, *rest = self.backend.product(
+                self.program, rows, others, np.column_stack(sides), self.threads, PROOF_SUM
+            ).T
+        B = rest[0] if rest else far * A
+        error = np.exp(largest) * per_square * (s[lines] * A + B) + (terms + SLACK) * unit * A
+        return f, 1.01 * error + float(np.finfo(kind).tiny) * 4 * float(size.sum())  # 1.01: A and B are rounded, too
 
     def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None) -> Array:
         values = self.backend.symmetric_tile(self.program, rows, self.threads, out)
@@ -237,6 +300,20 @@ class KernelGram:
             return replace(rows, scalars=rows.scalars.astype(np.float64))  # values are looked up as they are
         index = self.index if lines is None else lines if self.index is None else self.index[lines]
         return prepare(self.program, self.X if index is None else self.X[index], np.float64, like=self.rows)
+
+
+def _gaussian_rate(program: Program) -> float | None:
+    """gamma of a program that is exp(-gamma ||x - z||^2) and nothing else."""
+    kinds = tuple(op for op, _ in program.operations)
+    if kinds != (Op.LOAD, Op.DISTANCE, Op.AFFINE, Op.EXP) or program.scalars[0].kind != "sq_norm":
+        return None
+    factor, shift = program.constants[2]
+    return -factor if shift == 0 and factor <= 0 else None
+
+
+def _most_terms(base: Array | Csr) -> int:
+    """The most products in a dot product of two rows."""
+    return int(np.diff(base.indptr).max(initial=0)) if isinstance(base, Csr) else base.shape[1]
 
 
 def float32_is_safe(kernel: Kernel, X: RowData) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
+from maxmargin._rows import canonical, count
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.kernels import Program
-from maxmargin.kernels._base import canonical
 
 #: Above this share of non-zeros a dense product beats the sparse one.
 DENSE_ABOVE = 0.5
@@ -127,7 +127,7 @@ def prepare(
         if base.kind == "chi2" and np.min(bases[-1], initial=0.0) < 0:
             raise ValueError(f"the chi-squared kernel takes non-negative values, got {np.min(bases[-1]):.3g}")
     scalars = [_scalar(scalar, X, bases) for scalar in program.scalars]
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    n = count(X)
     table = np.array(scalars, dtype=np.float64).reshape(len(scalars), n)
     if not np.isfinite(table).all():
         raise ValueError(

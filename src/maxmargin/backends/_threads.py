@@ -12,12 +12,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
 from functools import lru_cache, partial
 from itertools import count, pairwise
 from typing import Any
 
 from joblib import cpu_count
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+#: Rows up to which factoring a matrix takes one thread of BLAS.
+SMALL_FACTOR = 1000
+#: Seconds that a thread waits for others which need BLAS on another number of threads.
+PATIENCE = 60.0
 
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
@@ -33,6 +39,11 @@ def effective_threads(n_jobs: int | None = None) -> int:
     return 1 if in_worker else max(1, min(_cores(), _openmp_effective_n_threads()))
 
 
+def factor_threads(n: int, n_jobs: int | None = None) -> int:
+    """Threads for factoring an n x n matrix; a small one has the same bits in every thread, for one is enough."""
+    return 1 if n <= SMALL_FACTOR else effective_threads(n_jobs)
+
+
 @lru_cache(maxsize=1)
 def _cores() -> int:
     """Cores this process may use; asking the system takes longer than a small fit."""
@@ -45,7 +56,8 @@ def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:
         for task in tasks:
             task()
         return
-    futures = [_executor(threads).submit(task) for task in tasks[:-1]]
+    # in copies of this thread's context: what it was asked to heed (when to stop) holds for them as well
+    futures = [_executor(threads).submit(copy_context().run, _gate.joined, _gate.held(), task) for task in tasks[:-1]]
     try:
         tasks[-1]()
     finally:
@@ -56,12 +68,16 @@ def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:
 
 
 def run_queue(tasks: Sequence[Callable[[], None]], threads: int) -> None:
-    """Run any number of tasks, each by the thread that is free next."""
-    turns = count()
+    """Run any number of tasks, each by the thread that is free next; after an error, or Ctrl-C, none is begun."""
+    turns, failed = count(), threading.Event()
 
     def work() -> None:
-        while (turn := next(turns)) < len(tasks):
-            tasks[turn]()
+        try:
+            while not failed.is_set() and (turn := next(turns)) < len(tasks):
+                tasks[turn]()
+        except BaseException:
+            failed.set()
+            raise
 
     workers = max(1, min(threads, len(tasks)))
     run_parallel([work] * workers, workers)
@@ -76,17 +92,77 @@ def run_strips(work: Callable[[int, int], None], n: int, threads: int) -> None:
     run_parallel([partial(work, first, last) for first, last in pairwise(edges)], threads)
 
 
+class BlasGate:
+    """How many threads BLAS has: one number for the whole process, on which the bits of its results depend.
+
+    Python threads that ask for the same number are inside together; one that asks for another waits until they have
+    left. Who asks for another number while inside steps out until then, so that nobody waits for somebody who waits.
+    """
+
+    def __init__(self) -> None:
+        self._turn, self._own = threading.Condition(), threading.local()
+        self._number, self._inside = 0, 0
+        self._before: list[int] = []  # what every library had when nobody was inside
+
+    def held(self) -> int:
+        """The number this thread has asked for, 0 if none."""
+        return getattr(self._own, "number", 0)
+
+    def change(self, number: int) -> int:
+        """From the number this thread has, if any, to another, 0 to leave; the one it had."""
+        had = self.held()
+        if number == had or getattr(self._own, "guest", False):
+            return had
+        with self._turn:
+            if had:
+                self._inside -= 1
+                for library, own, shared in zip(_blas_libraries(), self._own.before, self._before, strict=True):
+                    if _is_per_thread(library) or self._inside == 0:
+                        _set_threads(library, own if _is_per_thread(library) else shared)
+                if self._inside == 0:
+                    self._turn.notify_all()
+            if number:
+                # the patience is for a thread that is waited for by one who is inside: then its own bits may differ
+                self._turn.wait_for(lambda: self._inside == 0 or self._number == number, PATIENCE)
+                self._own.before = [library.num_threads for library in _blas_libraries()]
+                if self._inside == 0:
+                    self._before, self._number = self._own.before, number
+                for library in _blas_libraries():
+                    _set_threads(library, self._number)
+                self._inside += 1
+            self._own.number = number
+        return had
+
+    def joined(self, number: int, task: Callable[[], None]) -> None:
+        """Run a task for a thread that has ``number``, and waits: its pool's threads are its guests."""
+        self._own.number, self._own.guest = number, number > 0
+        try:
+            task()
+        finally:
+            self._own.number, self._own.guest = 0, False
+
+
+_gate = BlasGate()
+
+
+def _is_per_thread(library: Any) -> bool:
+    """Whether a library keeps a number for every thread that calls it, not one for the process."""
+    return library.internal_api == "mkl" or getattr(library, "threading_layer", "") == "openmp"
+
+
+def _set_threads(library: Any, number: int) -> None:
+    # threadpoolctl lets only the first thread that asks change OpenBLAS's number; the gate keeps the order here
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+
+
 @contextmanager
 def blas_threads(threads: int) -> Iterator[None]:
     """BLAS on so many threads inside this block."""
-    before = [(library, library.num_threads) for library in _blas_libraries()]
-    for library, _ in before:
-        library.set_num_threads(threads)
+    had = _gate.change(threads)
     try:
         yield
     finally:
-        for library, number in before:
-            library.set_num_threads(number)
+        _gate.change(had)
 
 
 def single_threaded_blas() -> AbstractContextManager[None]:
@@ -114,8 +190,8 @@ def _executor(threads: int) -> ThreadPoolExecutor:
 
 def _after_fork() -> None:
     """A forked child inherits the pool object without its threads: start anew."""
-    global _pool, _lock
-    _pool, _lock = None, threading.Lock()
+    global _pool, _lock, _gate
+    _pool, _lock, _gate = None, threading.Lock(), BlasGate()
 
 
 if hasattr(os, "register_at_fork"):

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray, RowData
 from maxmargin.backends._base import Backend
 from maxmargin.backends._rows import Rows, prepare
@@ -44,7 +45,7 @@ class WholeMatrix:
 
     @property
     def n(self) -> int:
-        return self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
+        return count(self.X)
 
     def values(self, kernel: Kernel, balanced: bool = False) -> tuple[Array, FloatArray]:
         """(the matrix in float32, its diagonal in float64); valid until the next call.

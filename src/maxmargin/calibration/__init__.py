@@ -1,4 +1,7 @@
-"""From held-out scores to probabilities and to prediction sets."""
+"""From held-out scores to probabilities and to prediction sets.
+
+See "Probabilities" and "Conformal prediction sets" in ``docs/theory.md``.
+"""
 
 from maxmargin.calibration._calibrator import KINDS, Calibrator, fit_calibrator
 from maxmargin.calibration._conformal import Conformal, fit_conformal

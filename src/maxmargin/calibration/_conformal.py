@@ -1,7 +1,7 @@
 """Conformal prediction sets from cross-validated scores (CV+).
 
 Row i, held out in fold k(i), has the nonconformity a_i = max_{m != y_i} f_m - f_y of fold k(i)'s model. A class c stays
-in the set of a new row x unless, measured by the folds' models, x as a c is stranger than nearly all rows:
+in the set of a new row x unless, measured by the folds' models, x would be stranger in c than nearly all rows are:
 
     keep c  iff  1 + sum_i 1[a_i >= a(x, c; fold k(i))]  >  alpha (n + 1),    alpha = 1 - coverage.
 
@@ -20,9 +20,9 @@ from maxmargin._types import Array, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Conformal:
-    """Nonconformity of the training rows: per fold, in order, with the weight of all rows from each one on."""
+    """Nonconformity of the training rows, sorted in each fold, with the total weight of each row and all later ones."""
 
-    folds: tuple[tuple[FloatArray, FloatArray], ...]  # (sorted values, weight of this one and all larger)
+    folds: tuple[tuple[FloatArray, FloatArray], ...]  # (sorted values, weight of each and all larger ones)
     total: float
 
     def mask(self, decided: list[FloatArray], coverage: float) -> Array:
@@ -35,7 +35,7 @@ class Conformal:
 
 
 def fit_conformal(decided: FloatArray, label: IntArray, weight: FloatArray, fold: IntArray) -> Conformal:
-    """From the decision scores (n, classes) of rows held out in ``fold`` (-1: never, which says nothing)."""
+    """From the decision scores (n, classes) of rows held out in ``fold``; rows of fold -1 are ignored."""
     own = nonconformity(decided)[np.arange(len(label)), label]
     folds = []
     for number in range(int(fold.max(initial=-1)) + 1):

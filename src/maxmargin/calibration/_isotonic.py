@@ -12,7 +12,7 @@ from maxmargin._types import FloatArray
 
 @dataclass(frozen=True)
 class Isotonic:
-    """Scores and their probabilities; in between, straight lines."""
+    """Scores and their probabilities, with straight lines in between."""
 
     scores: FloatArray
     values: FloatArray
@@ -23,11 +23,11 @@ class Isotonic:
 
 
 def fit_isotonic(scores: FloatArray, sign: FloatArray, weight: FloatArray) -> Isotonic:
-    """Least squares under monotony, kept 1 / (N + 2) away from 0 and 1: N rows do not prove that it never happens."""
+    """Monotone least squares, kept 1 / (N + 2) away from 0 and 1: N rows do not prove that something never happens."""
     distinct, group = np.unique(scores, return_inverse=True)
     w = np.bincount(group, weight)
     values = isotonic_regression(np.bincount(group, weight * (sign > 0)) / w, sample_weight=w)
     least = 1.0 / (float(weight.sum()) + 2.0)
     steps = np.diff(values) != 0
-    corner = np.append(True, steps) | np.append(steps, True)  # ends of level pieces
+    corner = np.append(True, steps) | np.append(steps, True)  # ends of constant pieces
     return Isotonic(distinct[corner], np.clip(values[corner], least, 1 - least))

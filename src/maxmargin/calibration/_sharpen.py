@@ -1,7 +1,7 @@
-"""One number for all classes: how much sharper, or flatter, a distribution put together from many should be.
+"""One number for all classes: how much sharper, or flatter, a distribution coupled from many tasks should be.
 
-Coupling treats the answers of many machines as if each knew the row's two classes, and most do not: what comes out is
-too flat. p^s, divided by its sum, keeps the order of the classes; s is fitted to held-out rows by the log loss. With
+Coupling treats all tasks as if they had been trained on the row's class, which most have not: the result is too flat.
+p^s, divided by its sum, keeps the order of the classes; s is fitted to held-out rows by the log loss. With
 s = 1 / T that is the temperature T of Guo, Pleiss, Sun and Weinberger 2017.
 """
 
@@ -17,7 +17,7 @@ RANGE = (-3.0, 3.0)
 
 
 def sharpened(p: FloatArray, s: float) -> FloatArray:
-    """p^s / sum p^s of every line; p > 0."""
+    """p^s / sum p^s of every row; p > 0."""
     z = s * np.log(p)
     z = np.exp(z - z.max(axis=1, keepdims=True))
     return z / z.sum(axis=1, keepdims=True)

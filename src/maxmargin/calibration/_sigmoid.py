@@ -11,11 +11,10 @@ import numpy as np
 from scipy.special import expit
 
 from maxmargin._types import FloatArray
+from maxmargin.multiclass import LEAST_PROBABILITY
 
-#: Probabilities stay this far from 0 and 1, as in LIBSVM.
-LEAST = 1e-7
-#: Newton steps at most, the gradient's size at which they end, and the share of the largest eigenvalue of their matrix
-#: that counts as 0: equal scores leave one direction open, in which nothing moves.
+#: The most Newton steps, the size of the gradient at which they end, and the share of their matrix's largest eigenvalue
+#: that counts as 0: equal scores leave one direction open, along which nothing moves.
 STEPS, FLAT, SINGULAR = 100, 1e-9, 1e-10
 
 
@@ -28,7 +27,7 @@ class Sigmoid:
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         """Probability of the positive side."""
-        return np.clip(expit(-(self.a * scores + self.b)), LEAST, 1 - LEAST)
+        return np.clip(expit(-(self.a * scores + self.b)), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
 
 
 def fit_sigmoid(scores: FloatArray, sign: FloatArray, weight: FloatArray) -> Sigmoid:
@@ -36,7 +35,7 @@ def fit_sigmoid(scores: FloatArray, sign: FloatArray, weight: FloatArray) -> Sig
     positive, negative = float(weight[sign > 0].sum()), float(weight[sign < 0].sum())
     target = np.where(sign > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
     size = float(np.abs(scores).max(initial=0.0)) or 1.0
-    s = scores / size  # so that both unknowns are of one size
+    s = scores / size  # so that both unknowns are of similar size
     a, b = 0.0, float(np.log((negative + 1) / (positive + 1)))
     value = _loss(a * s + b, target, weight)
     for _ in range(STEPS):

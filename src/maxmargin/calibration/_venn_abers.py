@@ -16,7 +16,7 @@ from maxmargin._types import FloatArray
 
 @dataclass(frozen=True)
 class VennAbers:
-    """Distinct scores, in order, with p0 from each one up to the next and p1 from the one before up to each."""
+    """Distinct scores, sorted; p0 holds from each score to the next, p1 from the previous score to each."""
 
     scores: FloatArray
     lower: FloatArray
@@ -40,7 +40,7 @@ def fit_venn_abers(scores: FloatArray, sign: FloatArray, weight: FloatArray) -> 
     w = np.bincount(group, weight).astype(np.float64)
     positive = np.bincount(group, weight * (sign > 0)).astype(np.float64)
     upper = _with_a_one(w, positive)
-    lower = 1.0 - _with_a_one(w[::-1], (w - positive)[::-1])[::-1]  # seen from the other end, a zero is a one
+    lower = 1.0 - _with_a_one(w[::-1], (w - positive)[::-1])[::-1]  # from the other end, a 0 is a 1
     return VennAbers(distinct, lower, upper)
 
 

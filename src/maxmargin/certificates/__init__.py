@@ -3,60 +3,48 @@
 The judge shares no code with the accused: this package knows kernels (their NumPy meaning) and problems (their
 objectives), and imports neither solvers nor back ends. For a feasible dual point the gap primal - dual bounds the
 distance to the optimum; it is computed as a sum of non-negative Fenchel-Young terms, one per row.
+
+See "Duality gap" in ``docs/theory.md``.
 """
 
-from maxmargin.certificates._all_classes import judge_all_classes
-from maxmargin.certificates._approximation import is_approximation, judge_approximation
+from maxmargin._validation import Scaling
+from maxmargin.certificates._approximation import judge_approximation
 from maxmargin.certificates._certificate import Certificate, Definiteness, worst
 from maxmargin.certificates._certify import certify, certify_tasks
-from maxmargin.certificates._kernel import (
-    bounded_scores,
-    definiteness,
-    judge,
-    judge_all,
-    must_recompute,
+from maxmargin.certificates._kernel import definiteness, judge, judge_all, judge_kernel_all_classes, must_recompute
+from maxmargin.certificates._linear import judge_linear, judge_linear_all_classes
+from maxmargin.certificates._scores import (
+    Scores,
+    doubtful_rows,
+    proven_scores,
     recomputed_scores,
     scores_at,
     scores_of,
     take,
     union,
 )
-from maxmargin.certificates._linear import LinearDelivered, judge_linear, judge_linear_all_classes
-from maxmargin.certificates._linear_models import (
-    Scaling,
-    all_classes_task,
-    is_linear_model,
-    linear_tasks,
-    training_rows,
-    weights_of,
-)
 
 __all__ = [
     "Certificate",
     "Definiteness",
-    "LinearDelivered",
     "Scaling",
-    "all_classes_task",
-    "bounded_scores",
+    "Scores",
     "certify",
     "certify_tasks",
     "definiteness",
-    "is_approximation",
-    "is_linear_model",
+    "doubtful_rows",
     "judge",
     "judge_all",
-    "judge_all_classes",
     "judge_approximation",
+    "judge_kernel_all_classes",
     "judge_linear",
     "judge_linear_all_classes",
-    "linear_tasks",
     "must_recompute",
+    "proven_scores",
     "recomputed_scores",
     "scores_at",
     "scores_of",
     "take",
-    "training_rows",
     "union",
-    "weights_of",
     "worst",
 ]

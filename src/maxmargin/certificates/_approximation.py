@@ -1,42 +1,40 @@
 """Certificates of machines whose w lies in the span of some rows, the landmarks: f(x) = sum_j a_j k(z_j, x) + b.
 
 Such a w is a point of the full problem like any other, and the dual variables of the reduced one are within the full
-one's bounds. So both have a gap: of the reduced problem, in which w(beta) is projected onto the landmarks' span, and of
-the full one. They differ by 1/2 ||w(beta) - its projection||^2.
+one's bounds. So there are two gaps: that of the reduced problem, in which w(beta) is projected onto the landmarks'
+span, and that of the full one. They differ by 1/2 ||w(beta) - its projection||^2.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lstsq, solve_triangular
 
-from maxmargin._foreign import Delivered, delivered_tasks
+from maxmargin._rows import count, take
+from maxmargin._stop import heed
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.certificates._certificate import Certificate, Definiteness
-from maxmargin.certificates._kernel import BLOCK_VALUES, SNAP, definiteness, scores_at, take, union
+from maxmargin.certificates._kernel import SNAP, STEPS, definiteness
+from maxmargin.certificates._scores import BLOCK_VALUES, ErrorBounds, Scores, scores_at, union
+from maxmargin.delivered import Delivered, KernelTrained
 from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.kernels.rounding import UNIT, summed
 from maxmargin.problems import FEASIBILITY_TOL, Offsets, relative
 
 
-def is_approximation(model: Any) -> bool:
-    """Whether the model is a machine fitted on landmarks."""
-    return hasattr(model, "landmark_coef_")
-
-
-def certify_approximation(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None) -> list[Certificate]:
+def certify_approximation(trained: KernelTrained) -> list[Certificate]:
     """One certificate per task, of the full problem."""
-    kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, C)
-    landmarks, n = np.asarray(model.landmarks_), X.shape[0] if hasattr(X, "shape") else len(X)
+    fitted, landmarks, n = trained.fitted, trained.fitted.support, count(trained.X)
     if len(landmarks) and int(landmarks.max()) >= n:
         raise ValueError(
             f"the model's landmarks point at row {int(landmarks.max())}, but X has {n} rows; "
             "give the training data, in the same order"
         )
-    return judge_approximation(kernel, X, tasks, landmarks, model.landmark_coef_)
+    return judge_approximation(fitted.kernel, trained.X, trained.tasks(), landmarks, fitted.lines)
 
 
 def judge_approximation(
@@ -47,9 +45,9 @@ def judge_approximation(
     coef: FloatArray,
     factor: FloatArray | None = None,
 ) -> list[Certificate]:
-    """Certificates of tasks with coefficients ``coef`` (tasks, m) of landmarks, ``dual_coef`` their dual points.
+    """Certificates of tasks with coefficients ``coef`` (tasks, m) of landmarks, whose dual points are ``dual_coef``.
 
-    Of the full problem; with the factor F of the landmarks' kernel values, K_mm = F F', of the reduced one.
+    They are for the full problem; with ``factor``, F of the landmarks' kernel values K_mm = F F', for the reduced one.
     """
     rows = union([task.rows for task in tasks])
     definite = definiteness(kernel, X, rows)
@@ -60,9 +58,15 @@ def judge_approximation(
     place = np.zeros(len(beta), dtype=np.intp)
     place[rows] = np.arange(len(rows))
     K = _values(kernel, X, landmarks, landmarks)
+    bounds = ErrorBounds(kernel, X, union([rows, landmarks]), definite)
     certificates = []
     for k, task in enumerate(tasks):
+        if k:
+            heed()
         square_w = max(0.0, float(coef[k] @ K @ coef[k]))
+        off = float(np.abs(coef[k]) @ bounds.of(landmarks, coef[k]))  # of ||w||^2
+        off += 2 * float(np.abs(task.dual_coef) @ bounds.of(task.rows, coef[k], landmarks))  # of w.w(beta)
+        off += float(np.abs(task.dual_coef) @ bounds.of(task.rows, task.dual_coef))  # of ||w(beta)||^2
         if factor is None:
             used = np.flatnonzero(task.dual_coef)
             own = scores_at(kernel, X, task.rows[used], task.rows[used], task.dual_coef[used])
@@ -71,18 +75,33 @@ def judge_approximation(
         else:
             v = _projected(factor, sums[:, k])
             square, distance = float(v @ v), 0.5 * float(np.square(factor.T @ coef[k] - v).sum())
-        certificates.append(_judged(task, f[place[task.rows], k], square_w, square, distance, definite))
+        scores = Scores(f[place[task.rows], k], bounds.of(task.rows, coef[k], landmarks), bounds.largest)
+        certificates.append(_judged(task, scores, square_w, square, distance, 2 * off, definite))
     return certificates
 
 
 def _judged(
-    task: Delivered, f: FloatArray, square_w: float, square: float, distance: float, definite: Definiteness
+    task: Delivered,
+    scores: Scores,
+    square_w: float,
+    square: float,
+    distance: float,
+    off: float,
+    definite: Definiteness,
 ) -> Certificate:
-    """From the scores ``f`` without intercept, ||w||^2, ||w(beta)||^2 and half of ||w - w(beta)||^2."""
-    problem, beta, qp = task.problem, task.dual_coef, task.problem.qp
-    gap = float(np.maximum(problem.gap_terms(beta, f, Offsets(task.intercept)), 0.0).sum()) + distance
-    slack = problem.primal(beta, f, Offsets(task.intercept)) - 0.5 * float(beta @ f)  # the costs alone
-    primal, dual = 0.5 * square_w + slack, -float(qp.linear @ beta) - 0.5 * square
+    """From the scores without intercept, ||w||^2, ||w(beta)||^2 and half of ||w - w(beta)||^2, each within ``off``."""
+    problem, beta, qp, f, n = task.problem, task.dual_coef, task.problem.qp, scores.f, len(scores.f)
+    offsets = Offsets(task.intercept)
+    error = scores.error + STEPS * UNIT * problem.reach(beta, f, offsets)
+    ends = (f, f - error, f + error)
+    here, *shares = (problem.gap_terms(beta, at, offsets) for at in ends)
+    slack = np.maximum.reduce([problem.costs(beta, at, offsets) for at in ends]).sum()
+    rest = abs(math.fsum(beta.tolist())) if qp.balance else 0.0
+    short = float(np.abs(problem.shortfall(beta, f, offsets)).max(initial=0.0))
+    gap = float(np.maximum(*shares).clip(min=0.0).sum()) * (1.0 + summed(n + 10)) + distance + off + rest * short
+    off += 2 * summed(n + 10) * float(slack + np.abs(beta) @ np.abs(qp.linear) + square_w + square)
+    off += 2 * rest * (short + abs(task.intercept))
+    primal, dual = 0.5 * square_w + slack + off, -float(qp.linear @ beta) - 0.5 * square - off
     feasible = qp.infeasibility(beta) <= FEASIBILITY_TOL
     finite = bool(np.isfinite([primal, dual, gap]).all())
     reason = "" if feasible else "the dual point is not feasible"
@@ -91,10 +110,13 @@ def _judged(
         dual=dual,
         gap=gap,
         relative_gap=relative(gap, primal, dual),
-        kkt=float(qp.violation(qp.snapped(beta, SNAP), f + qp.linear)),
+        kkt=float(qp.violation(qp.snapped(beta, SNAP), f + qp.linear, error)),
         feasible=feasible,
         holds=feasible and finite and definite.psd,
         reason=reason or definite.reason or ("" if finite else "not finite"),
+        error_bound=float(error.max(initial=0.0)),
+        judged=definite.judged,
+        rounding=gap - float(here.clip(min=0.0).sum()) - distance,
     )
 
 
@@ -105,6 +127,8 @@ def _scores_and_sums(
     f, sums = np.empty((len(rows), coef.shape[1])), np.zeros((len(landmarks), beta.shape[1]))
     height = max(1, BLOCK_VALUES // max(1, len(landmarks)))
     for first in range(0, len(rows), height):
+        if first:
+            heed()
         block = slice(first, first + height)
         values = _values(kernel, X, rows[block], landmarks)
         f[block] = values @ coef
@@ -122,7 +146,7 @@ def _values(kernel: Kernel, X: RowData, rows: IntArray, columns: IntArray) -> Fl
 
 
 def _projected(factor: FloatArray, sums: FloatArray) -> FloatArray:
-    """F^+ sums: the features' part of w(beta)."""
+    """F^+ sums: w(beta), projected onto the landmarks' span, in its coordinates."""
     if factor.shape[0] == factor.shape[1]:
         return solve_triangular(factor, sums, lower=True)
     return lstsq(factor, sums)[0]

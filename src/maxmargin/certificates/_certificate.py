@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 
 class Definiteness(NamedTuple):
-    """Whether a kernel matrix is positive semi-definite, and if that is not known or not so, why."""
+    """Whether a kernel matrix is positive semi-definite; if it is not, or if that is unknown, the reason."""
 
     psd: bool
     reason: str = ""
+    deficit: float = 0.0  # bound on the 2-norm of (matrix judged - matrix given)
+    judged: str = ""  # what that matrix is, if it is another one
 
 
 @dataclass(frozen=True)
@@ -21,9 +23,11 @@ class Certificate:
     Attributes
     ----------
     primal, dual : float
-        Objective values of the model as delivered, with its own intercept. The optimum lies between them.
+        An upper bound on the objective value of the model as delivered, with its own intercept, and a lower bound on
+        the optimum, the rounding of their own evaluation included: the optimum lies between them.
     gap, relative_gap : float
-        Their difference, and the same over max(|primal|, |dual|).
+        A bound on how far the model's objective is above the optimum, and the same over max(|primal|, |dual|). It is
+        summed from the rows' shares and may be below ``primal - dual``, whose ends carry their own rounding.
     kkt : float
         Worst violation of the optimality conditions, in margin units: what ``tol`` bounds.
     feasible : bool
@@ -32,13 +36,19 @@ class Certificate:
         The gap is a proof: feasible, finite, kernel known or checked to be positive semi-definite. It does not
         mean small.
     method : str
-        'recomputed': every score was computed afresh from the data. 'bounded': the solver's scores were used,
-        a random sample recomputed, all others taken to be off by three times the largest error seen there, and
-        the rows recomputed that decide over the gap within that error (a sample of very many).
+        'recomputed': every score was computed afresh from the data in float64, by code that shares nothing with the
+        solver. 'bounded': a proof, given the arithmetic of the compiled tiles: one fresh pass gave every score with a
+        proven error, and rows that could matter within it were recomputed. 'estimated': no proof, scores were only
+        sampled, and ``holds`` is False.
     reason : str
         Why ``holds`` is False; empty otherwise.
     error_bound : float
-        Bound on the error of the scores that were not recomputed.
+        Bound on the error of the scores.
+    rounding : float
+        The part of ``gap`` that allows for rounding in the check itself.
+    judged : str
+        What was judged instead of what was given, if the two differ: the positive semi-definite part of a matrix of
+        kernel values.
     """
 
     primal: float
@@ -51,12 +61,25 @@ class Certificate:
     method: str = "recomputed"
     reason: str = ""
     error_bound: float = 0.0
+    rounding: float = 0.0
+    judged: str = ""
+
+    @property
+    def is_rounding(self) -> bool:
+        """Whether the gap is no more than what the check itself cannot resolve."""
+        return 0 < self.gap <= 2 * self.rounding
+
+    def gap_text(self) -> str:
+        """The relative gap in words."""
+        what = f"{self.relative_gap:.2e}"
+        return f"at most {what}, the rounding of the check" if self.is_rounding else what
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"does not hold ({self.reason})"
+        how = f"{self.method}, {self.judged}" if self.judged else self.method
         return (
             f"certificate {verdict}: primal {self.primal:.9g}, dual {self.dual:.9g}, "
-            f"relative gap {self.relative_gap:.2e}, KKT violation {self.kkt:.2e} ({self.method})"
+            f"relative gap {self.gap_text()}, KKT violation {self.kkt:.2e} ({how})"
         )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin._types import RowData
-from maxmargin.certificates._approximation import certify_approximation, is_approximation
+from maxmargin.certificates._approximation import certify_approximation
 from maxmargin.certificates._certificate import Certificate, worst
 from maxmargin.certificates._kernel import certify_kernel_tasks
 from maxmargin.certificates._linear import certify_linear_tasks
-from maxmargin.certificates._linear_models import is_linear_model
+from maxmargin.delivered import LinearTrained, is_approximation, trained
 
 
 def certify(model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None) -> Certificate:
@@ -19,8 +19,8 @@ def certify(model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C:
     ----------
     model : fitted estimator
         maxmargin's, scikit-learn's or scikit-learn-intelex's SVC, NuSVC, SVR, NuSVR, OneClassSVM, and their linear
-        machines; SVDD, LSSVC and KernelPegasosSVC. Of an SVC on landmarks (``approximation='nystroem'``) the
-        certificate is of the full problem.
+        machines; SVDD, LSSVC and KernelPegasosSVC. For an SVC on landmarks (``approximation='nystroem'``) the
+        certificate is that of the full problem.
     X, y, sample_weight
         Exactly the training data, in the same order.
     C : float, optional
@@ -47,8 +47,7 @@ def certify_tasks(
     model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None
 ) -> list[Certificate]:
     """One certificate per binary task (pair of classes, or class), in the order of ``intercept_``."""
-    if is_linear_model(model):
-        return certify_linear_tasks(model, X, y, sample_weight, C)
-    if is_approximation(model):
-        return certify_approximation(model, X, y, sample_weight, C)
-    return certify_kernel_tasks(model, X, y, sample_weight, C)
+    found = trained(model, X, y, sample_weight, C)
+    if isinstance(found, LinearTrained):
+        return certify_linear_tasks(found)
+    return certify_approximation(found) if is_approximation(model) else certify_kernel_tasks(found)

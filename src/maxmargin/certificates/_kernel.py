@@ -2,26 +2,37 @@
 
 The judge shares no code with the accused: this module knows kernels (their NumPy meaning) and problems (their
 objectives), and imports neither solvers nor back ends. For a feasible dual point the gap primal - dual bounds the
-distance to the optimum; it is computed as a sum of non-negative Fenchel-Young terms, one per row.
+distance to the optimum; it is computed as a sum of non-negative Fenchel-Young terms, one per row, each at the worst
+score that its error bound allows. docs/certificates.md has the error analysis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from maxmargin._foreign import Delivered, delivered_all_classes, delivered_tasks, is_stochastic
-from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin._rows import take
+from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate, Definiteness
+from maxmargin.certificates._scores import (
+    ROOM,
+    ErrorBounds,
+    Scores,
+    proven_scores,
+    scores_at,
+    union,
+)
+from maxmargin.delivered import Delivered, KernelTrained, is_stochastic
 from maxmargin.kernels import Kernel, Precomputed, check_mercer
+from maxmargin.kernels.rounding import UNIT, summed
 from maxmargin.problems import (
-    ALL_CLASSES,
     FEASIBILITY_TOL,
     AllClassesProblem,
+    DualQP,
     HardMarginProblem,
     Problem,
     SVCProblem,
@@ -30,306 +41,337 @@ from maxmargin.problems import (
 
 #: Kernels not known to be PSD are checked by an eigendecomposition up to this many rows.
 PSD_CHECK_ROWS = 1000
-#: Kernel values per block while scores are recomputed.
-BLOCK_VALUES = 2**21
 #: A dual point that misses its constraints by no more than this, relatively, is repaired (float32 models).
 REPAIRABLE = 1e-4
-#: A crude bound on the gap's error, this small beside the objective, is simply added to the gap.
-NEGLIGIBLE = 1e-9
-#: Multipliers this close to a bound, relatively, are on it when the KKT violation is measured.
+#: Dual variables within this relative distance of a bound count as on it when the KKT violation is measured.
 SNAP = 1e-6
-#: Rows drawn at random to measure the solver's error when not every score is recomputed (an eighth of a small
-#: task's), and the safety factor.
-SAMPLE, SAMPLE_LEAST, SAFETY = 128, 16, 3.0
-#: Kernel values up to which all rows that decide over the gap of a task are recomputed; beyond, a sample of them.
-DECISIVE_VALUES = 2**23
+#: Rounding steps between a score and its cost.
+STEPS = 4
 
 
-def certify_kernel_tasks(
-    model: Any, X: RowData, y: Any = None, sample_weight: Any = None, C: float | None = None
-) -> list[Certificate]:
+def certify_kernel_tasks(trained: KernelTrained) -> list[Certificate]:
     """One certificate per binary task (pair of classes), in the order of ``intercept_``."""
-    if getattr(model, "multiclass_", "") in ALL_CLASSES:
-        return [_certified_all_classes(*delivered_all_classes(model, X, y, sample_weight, C))]
-    kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, C)
+    kernel, X = trained.fitted.kernel, trained.X
+    if trained.fitted.single:
+        return [judge_kernel_all_classes(kernel, X, *trained.all_classes())]
+    tasks = trained.tasks()
     definite = definiteness(kernel, X, union([task.rows for task in tasks]))
-    scores = recomputed_scores(kernel, X, tasks)
-    mend = made_feasible if is_stochastic(model) else repaired
-    return [judge(mend(kernel, X, task, f), f, definite) for task, f in zip(tasks, scores, strict=True)]
+    scores = proven_scores(kernel, X, tasks, definite)
+    mend = made_feasible if is_stochastic(trained.fitted.model) else repaired
+    mended = [mend(kernel, X, task, own, definite) for task, own in zip(tasks, scores, strict=True)]
+    return judge_all(mended, scores, definite)
 
 
-def _certified_all_classes(
+def judge_kernel_all_classes(
     kernel: Kernel, X: RowData, rows: IntArray, problem: AllClassesProblem, alpha: FloatArray, intercept: FloatArray
 ) -> Certificate:
-    used = np.flatnonzero(alpha.any(axis=1))
+    """Certificate of a kernel machine for all classes, from its dual variables (rows, classes)."""
+    definite, used = definiteness(kernel, X, rows), np.flatnonzero(alpha.any(axis=1))
     f = scores_at(kernel, X, rows, rows[used], alpha[used])
-    square = float(np.vdot(alpha, f))
-    return judge_all_classes(problem, square, f + intercept, alpha, intercept, definiteness(kernel, X, rows))
+    bounds = ErrorBounds(kernel, X, rows, definite)
+    error = np.max([bounds.of(rows, line) for line in alpha.T], axis=0)
+    size = np.abs(alpha)
+    off = float(size.sum(axis=1) @ error + summed(f.size) * np.vdot(size, np.abs(f)))
+    return judge_all_classes(problem, (float(np.vdot(alpha, f)), off), f + intercept, error, alpha, intercept, definite)
 
 
-def repaired(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Delivered:
+def repaired(kernel: Kernel, X: RowData, task: Delivered, scores: Scores, definite: Definiteness) -> Delivered:
     """A task whose dual point misses its constraints by rounding, with a feasible point beside it."""
-    beta, _, _ = task.problem.recovered(task.dual_coef, f, task.intercept)
+    beta, _, _ = task.problem.recovered(task.dual_coef, scores.f, task.intercept + scores.shift)
     miss = task.problem.qp.infeasibility(beta)
     if miss <= FEASIBILITY_TOL or miss > REPAIRABLE or isinstance(task.problem, HardMarginProblem):
         return task
-    return made_feasible(kernel, X, task, f)
+    return made_feasible(kernel, X, task, scores, definite)
 
 
-def made_feasible(kernel: Kernel, X: RowData, task: Delivered, f: FloatArray) -> Delivered:
+def made_feasible(kernel: Kernel, X: RowData, task: Delivered, scores: Scores, definite: Definiteness) -> Delivered:
     """The task with a feasible dual point near its own.
 
     The model's w stays as it is; it is then no longer w(alpha), and the gap gains 1/2 ||w - w(alpha)||^2.
     """
-    beta, _, _ = task.problem.recovered(task.dual_coef, f, task.intercept)
+    beta, _, _ = task.problem.recovered(task.dual_coef, scores.f, task.intercept + scores.shift)
     moved = task.problem.qp.nearby(beta) - beta
     support = np.flatnonzero(moved)
     change = scores_at(kernel, X, task.rows[support], task.rows[support], moved[support])
-    scale = float(np.abs(task.dual_coef).sum()) / max(float(np.abs(beta).sum()), np.finfo(float).tiny)
-    coef = task.dual_coef + scale * moved
-    return task._replace(dual_coef=coef, distance=max(0.0, 0.5 * float(moved[support] @ change)))
+    error = ErrorBounds(kernel, X, task.rows, definite).of(task.rows, moved)[support]
+    distance = 0.5 * float(
+        moved[support] @ change + np.abs(moved[support]) @ (error + summed(len(support)) * abs(change))
+    )
+    return task._replace(moved=moved, distance=max(0.0, distance) * ROOM)
 
 
-def judge(task: Delivered, f: FloatArray, definite: Definiteness, errors: FloatArray | None = None) -> Certificate:
-    """Certificate of one task from its scores ``f`` (without intercept), which may be off by ``errors`` per row."""
-    problem: Problem = task.problem
-    judged = problem.judged(task.dual_coef, f, task.intercept)
-    error = 0.0 if errors is None else float(errors.max())
-    gap = float(np.maximum(judged.terms, 0.0).sum()) + task.distance
-    if error > 0:
-        gap = _raised(task, f, errors, gap)  # type: ignore[arg-type]  # there are errors
-    at_bounds = judged.beta
-    if judged.beta is not task.dual_coef or errors is None:  # publishing may scale alpha, and float32 round it
-        at_bounds = problem.qp.snapped(judged.beta, SNAP)
-    off = None if errors is None else errors * _scale(judged.beta, task.dual_coef)
-    kkt = problem.qp.violation(at_bounds, judged.f + problem.qp.linear, off) / problem.unit(judged.beta, judged.f)
-    feasible = problem.qp.infeasibility(judged.beta) <= FEASIBILITY_TOL
-    finite = bool(np.isfinite([judged.primal, judged.dual, gap]).all())
+def judge(task: Delivered, scores: Scores, definite: Definiteness, method: str = "recomputed") -> Certificate:
+    """Certificate of one task from its scores (without intercept) and their error bounds."""
+    values = _hard_margin(task, scores) if isinstance(task.problem, HardMarginProblem) else _values(task, scores)
+    problem, qp = task.problem, task.problem.qp
+    at_bounds = qp.snapped(values.beta, SNAP)
+    slack = qp.slack(values.beta)
+    slack = 0.0 if qp.budget is not None and slack <= SNAP * qp.budget else slack
+    kkt = qp.violation(at_bounds, problem.gradient(values.beta, values.f), values.error, slack)
+    feasible = values.miss <= FEASIBILITY_TOL and not (values.gap == np.inf and np.isfinite(values.primal))
+    finite = bool(np.isfinite([values.primal, values.dual, values.gap]).all())
     reason = "" if feasible else "the dual point is not feasible"
     reason = reason or definite.reason
     if not finite:
-        reason = "no finite primal value: some row is on the wrong side" if np.isinf(judged.primal) else "not finite"
+        reason = "no finite primal value: some row is on the wrong side" if np.isinf(values.primal) else "not finite"
     return Certificate(
-        primal=judged.primal,
-        dual=judged.dual,
-        gap=gap,
-        relative_gap=relative(gap, judged.primal, judged.dual),
-        kkt=float(kkt),
+        primal=values.primal,
+        dual=values.dual,
+        gap=values.gap,
+        relative_gap=relative(values.gap, values.primal, values.dual),
+        kkt=float(kkt / problem.unit(values.beta, values.f)),
         feasible=feasible,
         holds=feasible and finite and definite.psd,
-        method="recomputed" if errors is None else "bounded",
+        method=method,
         reason=reason,
-        error_bound=error,
+        error_bound=float(scores.error.max(initial=0.0)),
+        rounding=values.rounding,
+        judged=definite.judged,
     )
 
 
+class _Values(NamedTuple):
+    """An upper bound on the primal, a lower one on the dual, a bound on the gap and the part of it that is rounding."""
+
+    primal: float
+    dual: float
+    gap: float
+    rounding: float
+    miss: float  # how far the model's dual variables miss their constraints, relatively
+    beta: FloatArray  # the dual point in the QP, its scores there and what they may be off by
+    f: FloatArray
+    error: FloatArray
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _values(task: Delivered, scores: Scores) -> _Values:
+    problem, qp, n = task.problem, task.problem.qp, len(scores.f)
+    beta, f, offsets = problem.recovered(task.dual_coef, scores.f, task.intercept + scores.shift)
+    moved = np.zeros(n) if task.moved is None else task.moved
+    point = np.clip(beta + moved, qp.lower, qp.upper)
+    clipped = float(np.abs(point - beta - moved).sum())
+    error = _scale(beta, task.dual_coef) * scores.error + scores.largest * clipped
+    distance = task.distance  # 1/2 ||w - w(point)||^2: what was moved before, and what clipping moves
+    if clipped > 0:
+        apart = math.sqrt(2.0 * distance) + math.sqrt(scores.largest) * clipped
+        distance = 0.5 * ROOM * apart * apart
+    if not point.any() and scores.shift == 0:  # scores of 0: the errors of the few sums left are known
+        error = error + 2 * problem.slips(point, f, offsets)
+    else:
+        error = error + STEPS * UNIT * problem.reach(point, f, offsets)
+    ends = (f, f - error, f + error)
+    here, low, high = (problem.gap_terms(point, at, offsets) for at in ends)
+    costs, *others = (problem.costs(point, at, offsets) for at in ends)
+    worst = np.maximum(costs, np.maximum(*others))
+    short = np.abs(problem.shortfall(point, f, offsets)) + error
+    slope = np.abs(problem.gradient(point, f)) + abs(_scale(beta, task.dual_coef) * scores.shift) + error + qp.epsilon
+    loss, lost = _charges(qp, point, short, slope, scores.largest)
+    stated = problem.value_scale  # of what is computed in the QP's units
+    gap = float(np.maximum(here, np.maximum(low, high)).clip(min=0.0).sum()) * (1.0 + summed(n + 10))
+    gap += stated * (distance + loss)
+    size, linear = np.abs(point), np.abs(qp.linear) + qp.epsilon
+    sizes = float(size @ (problem.reach(point, f, offsets) + linear) + worst.sum()) + abs(problem.fixed(offsets))
+    balance = abs(scores.shift * _scale(beta, task.dual_coef) * math.fsum(beta[beta != 0].tolist()))
+    off = ROOM * (2 * summed(n + 10) * sizes + float((np.abs(beta) + size) @ error) + balance)
+    primal = problem.primal(beta, f, offsets) + stated * (float((worst - costs).sum()) + off)
+    dual = problem.dual(point, f) - stated * (off + lost + abs(float(moved @ f)) + 2 * distance)
+    exact = float(here.clip(min=0.0).sum()) + stated * task.distance
+    return _Values(primal, dual, gap, gap - exact, qp.infeasibility(beta + moved), point, f, error)
+
+
+def _hard_margin(task: Delivered, scores: Scores) -> _Values:
+    """The hard margin itself: (w, b) rescaled to functional margin 1 against the dual sum alpha - 1/2||w||^2.
+
+    With w' = w / margin the gap is sum alpha_i (t_i f'_i - 1) + 1/2 ||w' - w||^2, all terms >= 0.
+    """
+    problem, n = task.problem, len(scores.f)
+    assert isinstance(problem, HardMarginProblem)  # the caller has looked
+    coef, f, b = task.dual_coef, scores.f, task.intercept + scores.shift
+    error = scores.error + STEPS * UNIT * (np.abs(f) + abs(b))
+    alpha, margins = problem.sign * coef, problem.sign * (f + b)
+    beta, hull_f, _ = problem.recovered(coef, f, b)
+    hull_error, miss = _scale(beta, coef) * error, problem.qp.infeasibility(beta)
+    margin, whole = float((margins - error).min()), math.fsum(coef[coef != 0].tolist())
+    sizes = float(np.abs(coef) @ (np.abs(f) + 1.0))
+    off = ROOM * (summed(n + 10) * sizes + float(np.abs(coef) @ error) + abs(scores.shift * whole))
+    square = max(float(coef @ f), 0.0)
+    short = np.abs(1.0 - margins) + error
+    loss, lost = _charges(DualQP(-problem.sign, np.where(problem.sign > 0, 0.0, -np.inf),
+                                 np.where(problem.sign > 0, np.inf, 0.0), balance=problem.fit_intercept),
+                          coef, short, np.abs(f + scores.shift - problem.sign) + error, scores.largest)  # fmt: skip
+    dual = float(alpha.sum() - 0.5 * square) - off - lost
+    if not margin > 0:
+        return _Values(np.inf, dual, np.inf, 0.0, miss, beta, hull_f, hull_error)
+    stretch = 1.0 / margin - 1.0
+    exact = float((alpha * (margins / margins.min() - 1.0)).sum()) + 0.5 * (1.0 / margins.min() - 1.0) ** 2 * square
+    terms = alpha * np.maximum((margins + error) / margin - 1.0, 0.0)
+    gap = (float(terms.sum()) + 0.5 * stretch * stretch * (square + 2 * off)) * (1.0 + summed(n + 10)) + loss
+    return _Values(
+        (0.5 * square + off) / margin / margin * (1.0 + summed(8)),
+        dual,
+        gap,
+        gap - max(exact, 0.0),
+        miss,
+        beta,
+        hull_f,
+        hull_error,
+    )
+
+
+def _charges(
+    qp: DualQP, point: FloatArray, short: FloatArray, slope: FloatArray, largest: float
+) -> tuple[float, float]:
+    """What rounding errors in the sums of a dual point cost: (in the gap, in the dual value).
+
+    A point that meets the sums exactly is next to it, where one row gives or takes the rest r. That changes the gap by
+    at most |r| times the row's shortfall plus r^2 k(x, x) / 2, and the dual value by |r| times its slope plus the same.
+    Both are infinite where the rows have no room for it.
+    """
+    gap = dual = 0.0
+    for rest, room in _rests(qp, point):
+        if rest == 0:
+            continue
+        one = room >= abs(rest)
+        if one.any():
+            row = int(np.argmin(np.where(one, short, np.inf)))
+            a, b = short[row], slope[row]
+        elif float(room.sum()) >= abs(rest):
+            a, b = float(short[room > 0].max()), float(slope[room > 0].max())
+        else:
+            return np.inf, np.inf
+        gap += ROOM * abs(rest) * (a + abs(rest) * largest)
+        dual += 2 * ROOM * abs(rest) * (b + abs(rest) * largest)
+    return float(gap), float(dual)
+
+
+def _rests(qp: DualQP, point: FloatArray) -> Iterator[tuple[float, FloatArray]]:
+    """(error of a sum, how far each row could move to correct it) of every sum that is prescribed."""
+    size, cap = np.abs(point), np.where(point > 0, qp.upper, -qp.lower)
+    if qp.budget is not None and not qp.budget_is_bound:
+        sides: list[Array] = [qp.upper > 0, qp.lower < 0] if qp.balance else [np.ones(qp.n, dtype=bool)]
+        for side in sides:
+            rest = math.fsum([*size[side & (size > 0)].tolist(), -qp.budget / len(sides)])
+            room = size if rest > 0 else np.where(size > 0, cap - size, 0.0)
+            yield rest, np.where(side, room, 0.0)
+        return
+    if qp.balance:
+        rest = math.fsum([*point[size > 0].tolist(), -qp.total])
+        shrinks = (point > 0) == (rest > 0)
+        yield rest, np.where(size > 0, np.where(shrinks, size, cap - size), 0.0)
+    if qp.budget is not None:
+        rest = max(0.0, math.fsum([*size[size > 0].tolist(), -qp.budget]))
+        for side in (point > 0, point < 0):
+            yield rest, np.where(side, size, 0.0)
+
+
 def judge_all(
-    tasks: Sequence[Delivered],
-    scores: Sequence[FloatArray],
-    definite: Definiteness,
-    errors: Sequence[FloatArray] | None = None,
+    tasks: Sequence[Delivered], scores: Sequence[Scores], definite: Definiteness, method: str = "recomputed"
 ) -> list[Certificate]:
     """:func:`judge` of every task; many soft-margin tasks (all pairs of classes) are judged in one sweep."""
     soft = [task.problem for task in tasks if isinstance(task.problem, SVCProblem)]
-    if len(tasks) > 2 and len(soft) == len(tasks) and len({problem.fit_intercept for problem in soft}) == 1:
-        return _judge_pairs(tasks, soft, scores, definite, errors)
-    given = [None] * len(tasks) if errors is None else errors
-    return [judge(task, f, definite, e) for task, f, e in zip(tasks, scores, given, strict=True)]
+    plain = all(task.moved is None and own.shift == 0 for task, own in zip(tasks, scores, strict=True))
+    if len(tasks) > 2 and plain and len(soft) == len(tasks) and len({problem.fit_intercept for problem in soft}) == 1:
+        return _judge_pairs(tasks, soft, scores, definite, method)
+    return [judge(task, own, definite, method) for task, own in zip(tasks, scores, strict=True)]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _judge_pairs(
     tasks: Sequence[Delivered],
     problems: Sequence[SVCProblem],
-    scores: Sequence[FloatArray],
+    scores: Sequence[Scores],
     definite: Definiteness,
-    errors: Sequence[FloatArray] | None,
+    method: str,
 ) -> list[Certificate]:
     """The formulas of :class:`SVCProblem` on all tasks laid end to end, summed task by task.
 
-    A task in which something is out of the ordinary goes to :func:`judge`, which says what.
+    Tasks with anything unusual go to :func:`judge`, which says what it is.
     """
-    sizes = [len(f) for f in scores]
+    sizes = np.array([len(own.f) for own in scores])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    f, sign = np.concatenate(scores), np.concatenate([problem.sign for problem in problems])
+    f, sign = np.concatenate([own.f for own in scores]), np.concatenate([problem.sign for problem in problems])
     C, alpha = np.concatenate([problem.C for problem in problems]), sign * np.concatenate([t.dual_coef for t in tasks])
-    error = np.zeros(len(f)) if errors is None else np.concatenate(errors)
-    short = 1.0 - sign * (f + np.repeat([task.intercept for task in tasks], sizes))
-    slack = np.maximum(0.0, short)
-    gap = np.add.reduceat((C - alpha) * slack + alpha * np.maximum(0.0, -short), starts)
-    quadratic, linear = np.add.reduceat(sign * alpha * f, starts) / 2, np.add.reduceat(alpha, starts)
-    primal, dual = quadratic + np.add.reduceat(C * slack, starts), linear - quadratic
-    most = 2 * np.add.reduceat(error * C, starts)
-    # slopes of the dual in beta = sign * alpha: up where alpha may grow (sign > 0) or shrink (sign < 0)
-    may_rise = np.where(sign > 0, alpha < C, alpha > 0)
-    may_fall = np.where(sign > 0, alpha > 0, alpha < C)
-    up = np.minimum.reduceat(np.where(may_rise, f - sign - error, np.inf), starts)
-    down = np.maximum.reduceat(np.where(may_fall, f - sign + error, -np.inf), starts)
-    width = down - up if problems[0].fit_intercept else np.maximum(-up, down)
-    kkt = np.maximum(width, 0.0)
-    outside = np.maximum.reduceat(((alpha < 0) | (alpha > C)).astype(float), starts) > 0
-    if problems[0].fit_intercept:
-        outside |= np.abs(np.add.reduceat(sign * alpha, starts)) > FEASIBILITY_TOL * np.maximum(linear, 1e-300)
-    ordinary = ~outside & np.isfinite(primal) & np.isfinite(dual) & definite.psd
-    ordinary &= most <= NEGLIGIBLE * np.abs(dual)
-    method = "recomputed" if errors is None else "bounded"
+    b = np.array([task.intercept for task in tasks])
+    reach = 1.0 + np.abs(f) + np.repeat(np.abs(b), sizes)
+    error = np.concatenate([own.error for own in scores]) + STEPS * UNIT * reach
+    short = 1.0 - sign * (f + np.repeat(b, sizes))
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.add.reduceat(values, starts)
+
+    def terms(by: FloatArray) -> FloatArray:
+        return (C - alpha) * np.maximum(0.0, by) + alpha * np.maximum(0.0, -by)
+
+    here = total(terms(short))
+    worst = total(np.maximum(terms(short - error), terms(short + error)))  # each is convex
+    gamma = summed(int(sizes.max()) + 10)
+    rest = np.abs(total(sign * alpha)) + gamma * total(alpha) if problems[0].fit_intercept else np.zeros(len(tasks))
+    free = (alpha >= np.repeat(rest, sizes)) & (alpha <= C - np.repeat(rest, sizes)) & (alpha > 0)
+    near = np.minimum.reduceat(np.where(free, np.abs(short) + error, np.inf), starts)
+    largest = np.array([own.largest for own in scores])
+    charge = np.where(rest > 0, ROOM * rest * (near + rest * largest), 0.0)
+    gap = worst * (1.0 + gamma) + charge
+    quadratic, linear, slack = total(sign * alpha * f) / 2, total(alpha), total(C * np.maximum(0.0, short))
+    off = ROOM * (2 * gamma * (total(alpha * reach) + linear + slack) + 2 * total(alpha * error))
+    lost = 2 * ROOM * rest * (near + np.abs(b) + rest * largest)  # a free row's slope is its shortfall and b
+    primal = quadratic + slack + total(C * error * (short + error > 0)) + off
+    dual = linear - quadratic - off - np.where(rest > 0, lost, 0.0)
+    kkt = _violations(sign, alpha, C, f, error, starts, problems[0].fit_intercept)
+    ordinary = ~(np.maximum.reduceat(((alpha < 0) | (alpha > C)).astype(float), starts) > 0)
+    ordinary &= (rest <= FEASIBILITY_TOL * np.maximum(linear, 1e-300)) & np.isfinite(gap) & definite.psd
+    ordinary &= np.isfinite(primal) & np.isfinite(dual)
     return [
         Certificate(
-            float(primal[t]), float(dual[t]), float(gap[t] + most[t]),
-            relative(float(gap[t] + most[t]), float(primal[t]), float(dual[t])), float(kkt[t]), True, True, method,
-            error_bound=float(error[starts[t] : starts[t] + sizes[t]].max()),
+            float(primal[t]), float(dual[t]), float(gap[t]),
+            relative(float(gap[t]), float(primal[t]), float(dual[t])), float(kkt[t]), True, True, method,
+            error_bound=float(scores[t].error.max()), rounding=float(gap[t] - here[t]), judged=definite.judged,
         )
         if ordinary[t]
-        else judge(tasks[t], scores[t], definite, None if errors is None else errors[t])
+        else judge(tasks[t], scores[t], definite, method)
         for t in range(len(tasks))
     ]  # fmt: skip
 
 
+def _violations(
+    sign: FloatArray, alpha: FloatArray, C: FloatArray, f: FloatArray, error: FloatArray, starts: IntArray, bias: bool
+) -> FloatArray:
+    """The KKT violation of every task: slopes of the dual in beta = sign * alpha, up where alpha may grow or shrink."""
+    room = SNAP * C
+    may_rise = np.where(sign > 0, alpha < C - room, alpha > room)
+    may_fall = np.where(sign > 0, alpha > room, alpha < C - room)
+    up = np.minimum.reduceat(np.where(may_rise, f - sign - error, np.inf), starts)
+    down = np.maximum.reduceat(np.where(may_fall, f - sign + error, -np.inf), starts)
+    return np.maximum(down - up if bias else np.maximum(-up, down), 0.0)
+
+
 def _scale(beta: FloatArray, dual_coef: FloatArray) -> float:
-    """How many times the published coefficients the dual variables are."""
+    """The dual variables divided by the published coefficients."""
     return float(np.abs(beta).sum()) / max(float(np.abs(dual_coef).sum()), np.finfo(float).tiny)
 
 
-def _raised(task: Delivered, f: FloatArray, errors: FloatArray, gap: float) -> float:
-    """The largest gap that scores within ``errors`` of ``f`` can have."""
-    problem = task.problem
-    # each term is convex in its score, so its largest value is at an end of the interval
-    ends = [problem.gap_terms(*problem.recovered(task.dual_coef, f + s * errors, task.intercept)) for s in (-1.0, 1.0)]
-    here = problem.gap_terms(*problem.recovered(task.dual_coef, f, task.intercept))
-    return float(np.maximum(np.maximum(*ends), here).clip(min=0.0).sum()) + task.distance
-
-
 def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
-    """PSD by construction, or by an eigendecomposition where that is affordable, or unknown."""
+    """PSD by construction, or by an eigendecomposition where that is affordable, or unknown.
+
+    A given matrix K is judged as its PSD part K+ where the two differ by rounding only: no eigenvalue is below -n eps
+    times the largest. The difference, its largest eigenvalue or less, is the ``deficit`` that scores are charged with.
+    """
     if kernel.is_psd:
         return Definiteness(True)
     if len(rows) > PSD_CHECK_ROWS:
         return Definiteness(False, f"not known to be PSD ({len(rows)} rows are too many to check)")
     K = X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else kernel(take(X, rows))
-    check = check_mercer(K)
-    if check.psd:
-        return Definiteness(True)
+    rounding = len(rows) * float(np.finfo(float).eps)
+    check = check_mercer(K, tol=rounding)
     if not check.symmetric:
         return Definiteness(False, "the kernel is not symmetric")
-    return Definiteness(False, f"the kernel is not PSD: smallest eigenvalue {check.smallest_eigenvalue:.3g}")
-
-
-def recomputed_scores(kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) -> list[FloatArray]:
-    """f = K dual_coef of every task on its own rows, from the data in float64; kernel values are shared."""
-    return _shared_scores(kernel, X, tasks, [task.rows for task in tasks])
-
-
-def _shared_scores(
-    kernel: Kernel, X: RowData, tasks: Sequence[Delivered], wanted: Sequence[IntArray]
-) -> list[FloatArray]:
-    """Scores of every task on the rows wanted of it, from one table of kernel values or, if less, task by task."""
-    rows, support = union(wanted), union([task.rows[task.dual_coef != 0] for task in tasks])
-    alone = sum(len(own) * int(np.count_nonzero(task.dual_coef)) for own, task in zip(wanted, tasks, strict=True))
-    if 2 * alone < len(rows) * len(support):
-        return [_own_scores(kernel, X, task, own) for task, own in zip(tasks, wanted, strict=True)]
-    place = np.zeros(1 + max(int(task.rows.max()) for task in tasks), dtype=np.intp)  # row -> line of a table
-    place[support] = np.arange(len(support))
-    coef = np.zeros((len(support), len(tasks)))
-    for number, task in enumerate(tasks):
-        own = task.dual_coef != 0
-        coef[place[task.rows[own]], number] = task.dual_coef[own]
-    scores = scores_at(kernel, X, rows, support, coef)
-    place[rows] = np.arange(len(rows))
-    return [scores[place[own], number] for number, own in enumerate(wanted)]
-
-
-def _own_scores(kernel: Kernel, X: RowData, task: Delivered, rows: IntArray) -> FloatArray:
-    used = np.flatnonzero(task.dual_coef)
-    return scores_at(kernel, X, rows, task.rows[used], task.dual_coef[used])
-
-
-def union(parts: Sequence[IntArray]) -> IntArray:
-    """Row numbers that occur in any of the parts, in order."""
-    everything = np.concatenate(parts)
-    present = np.zeros(1 + int(everything.max(initial=-1)), dtype=bool)
-    present[everything] = True
-    return np.flatnonzero(present)
-
-
-def scores_at(kernel: Kernel, X: RowData, rows: IntArray, support: IntArray, coef: FloatArray) -> FloatArray:
-    """K[rows, support] @ coef by blocks of rows, so that memory stays bounded."""
-    scores = np.zeros((len(rows), *coef.shape[1:]))
-    if len(support) == 0:
-        return scores
-    right = None if isinstance(kernel, Precomputed) else take(X, support)
-    height = max(1, BLOCK_VALUES // len(support))
-    for first in range(0, len(rows), height):
-        block = rows[first : first + height]
-        K = X[np.ix_(block, support)] if right is None else kernel(take(X, block), right)
-        scores[first : first + height] = np.asarray(K, dtype=np.float64) @ coef
-    return scores
-
-
-def scores_of(kernel: Kernel, X: RowData, task: Delivered, rows: IntArray) -> FloatArray:
-    """The decision function of a delivered task, its intercept included, on some rows of X."""
-    support = np.flatnonzero(task.dual_coef)
-    return scores_at(kernel, X, rows, task.rows[support], task.dual_coef[support]) + task.intercept
-
-
-def bounded_scores(
-    kernel: Kernel, X: RowData, tasks: Sequence[Delivered], known: Sequence[FloatArray], seed: int
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Scores and error bounds of every task, from the solver's scores ``known``.
-
-    A random sample is recomputed; all other scores are taken to be off by at most SAFETY times the largest error seen
-    there. Rows that contribute to the gap within that error are then recomputed too (beyond DECISIVE_VALUES kernel
-    values again a sample of them, with an error bound of its own). What was recomputed has error 0.
-    """
-    order = np.random.default_rng(seed).permutation(1 + max(int(task.rows.max()) for task in tasks))
-    by_chance = [np.argsort(order[task.rows]) for task in tasks]  # one order, so that samples share kernel values
-    samples = [rows[: max(SAMPLE_LEAST, min(SAMPLE, len(rows) // 8))] for rows in by_chance]
-    scores, errors = [f.copy() for f in known], [np.zeros(len(f)) for f in known]
-    everywhere = [np.ones(len(f), dtype=bool) for f in known]
-    _recompute(kernel, X, tasks, samples, everywhere, scores, errors)
-    decisive = [_decisive(task, f, error) for task, f, error in zip(tasks, scores, errors, strict=True)]
-    if not any(rows.any() for rows in decisive):
-        return list(zip(scores, errors, strict=True))
-    chosen = []
-    for task, rows, matters in zip(tasks, by_chance, decisive, strict=True):
-        own = rows[matters[rows]]
-        chosen.append(own if len(own) * np.count_nonzero(task.dual_coef) <= DECISIVE_VALUES else own[:SAMPLE])
-    _recompute(kernel, X, tasks, chosen, decisive, scores, errors)
-    return list(zip(scores, errors, strict=True))
-
-
-def _recompute(
-    kernel: Kernel,
-    X: RowData,
-    tasks: Sequence[Delivered],
-    samples: Sequence[IntArray],
-    kinds: Sequence[Any],
-    scores: Sequence[FloatArray],
-    errors: Sequence[FloatArray],
-) -> None:
-    """Exact scores on the samples, in place, and what that says of the errors of all rows of their kind."""
-    values = _shared_scores(kernel, X, tasks, [task.rows[own] for task, own in zip(tasks, samples, strict=True)])
-    for exact, own, kind, f, error in zip(values, samples, kinds, scores, errors, strict=True):
-        error[kind] = SAFETY * float(np.abs(exact - f[own]).max(initial=0.0))
-        error[own], f[own] = 0.0, exact
-
-
-def _decisive(task: Delivered, f: FloatArray, error: FloatArray) -> Any:
-    """Rows whose term of the gap is not certain to be 0; none if the error is negligible beside the objective."""
-    problem, known = task.problem, error == 0
-    here, down, up = (problem.recovered(task.dual_coef, f + s * error, task.intercept) for s in (0.0, -1.0, 1.0))
-    low, high = problem.gap_terms(*down), problem.gap_terms(*up)
-    raised = float(np.maximum(low, high).sum() - problem.gap_terms(*here).sum())
-    if raised <= NEGLIGIBLE * abs(problem.dual(*here[:2])):
-        return np.zeros(len(f), dtype=bool)
-    return ((low > 0) | (high > 0))[: len(f)] & ~known
-
-
-def take(X: RowData, rows: IntArray) -> RowData:
-    """Rows of an array, a sparse matrix or a sequence."""
-    if isinstance(X, np.ndarray) or sp.issparse(X):
-        return X[rows]
-    return [X[i] for i in rows]
+    if not check.psd:
+        return Definiteness(False, f"the kernel is not PSD: smallest eigenvalue {check.smallest_eigenvalue:.3g}")
+    K = np.asarray(K, dtype=np.float64)
+    lopsided = float(np.linalg.norm(K - K.T)) / 2  # K is judged as the mean of itself and its transpose
+    deficit = 2 * check.tolerance + max(0.0, -check.smallest_eigenvalue) + lopsided
+    return Definiteness(True, deficit=deficit, judged=f"of the PSD part K+ of the kernel matrix, within {deficit:.1e}")
 
 
 def must_recompute(problem: Problem) -> bool:
-    """The hard margin's certificate depends on the smallest margin of all: no row may be estimated."""
+    """Whether no row may be estimated: the hard margin's certificate depends on the smallest margin of all."""
     return isinstance(problem, HardMarginProblem)

@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin._stop import heed
+from maxmargin._types import FloatArray, RowData
+from maxmargin._validation import Scaling
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate
-from maxmargin.certificates._linear_models import (
-    Scaling,
-    all_classes_task,
-    is_all_classes,
-    linear_tasks,
-    training_rows,
-)
+from maxmargin.certificates._scores import ROOM
+from maxmargin.delivered import LinearDelivered, LinearTrained
+from maxmargin.kernels.rounding import UNIT, summed, terms
 from maxmargin.losses import Quadratic
 from maxmargin.penalties import Penalty
-from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem, relative
+from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem, loss_gap, relative, two_sum
 
 #: Values of X that are converted to float64 at a time.
 BLOCK_VALUES = 2**17
 #: Rows that are judged at a time: what is computed on the way stays in the cache.
 BLOCK_ROWS = 2**13
-#: Dual variables this close to a bound, relatively, are on it when the KKT violation is measured.
+#: Dual variables within this relative distance of a bound count as on it when the KKT violation is measured.
 SNAP = 1e-6
+#: Rounding steps between a score and its cost.
+STEPS = 4
 
 
-class LinearDelivered(NamedTuple):
-    """One task of a linear model, in the units its problem was solved in (see :class:`Scaling`)."""
-
-    problem: LinearProblem
-    w: FloatArray  # (d,)
-    intercept: float
-    beta: FloatArray | None  # (n,) dual point, or None if the model has none
-    rows: IntArray | None = None  # the task's rows; None for all
-
-
-def certify_linear_tasks(model: Any, X: RowData, y: Any, sample_weight: Any, C: float | None) -> list[Certificate]:
+def certify_linear_tasks(trained: LinearTrained) -> list[Certificate]:
     """One certificate per task of a fitted linear model."""
-    rows = training_rows(model, X, y, sample_weight)
-    if is_all_classes(model):
-        return [judge_linear_all_classes(rows.X, *all_classes_task(model, rows, C), rows.scaling)]
-    return judge_linear(rows.X, [LinearDelivered(*task) for task in linear_tasks(model, rows, C)], rows.scaling)
+    if trained.fitted.single:
+        return [judge_linear_all_classes(trained.X, *trained.all_classes(), trained.scaling)]
+    return judge_linear(trained.X, trained.tasks(), trained.scaling)
 
 
 def judge_linear(X: RowData, tasks: Sequence[LinearDelivered], scaling: Scaling | None = None) -> list[Certificate]:
@@ -57,27 +47,71 @@ def judge_linear(X: RowData, tasks: Sequence[LinearDelivered], scaling: Scaling 
     if any(task.rows is not None for task in tasks):
         own = [(X if task.rows is None else X[task.rows], task._replace(rows=None)) for task in tasks]
         return [judge_linear(rows, [task], scaling)[0] for rows, task in own]
-    f = _scores(X, scaling, np.column_stack([task.w for task in tasks]))
-    f += np.array([task.intercept for task in tasks])
+    products = Products(X, scaling, centred=all(task.problem.fit_intercept for task in tasks))
+    b = np.array([task.intercept for task in tasks])
+    f, error, drift = products.scores(np.column_stack([task.coef for task in tasks]), b)
     beta = np.column_stack([_dual_point(task, f[:, k]) for k, task in enumerate(tasks)])
-    v, largest = _combined(X, scaling, beta), _largest(X, scaling)
-    return [_judged(task, f[:, k], beta[:, k], v[:, k], largest) for k, task in enumerate(tasks)]
+    v, off = products.combined(beta)
+    return [
+        (_hard_margin if np.isinf(task.problem.C).any() else _judged)(
+            task.problem, task.coef * scaling.scale, f[:, k], float(error[k]), beta[:, k], v[:, k], off[:, k],
+            products.largest, 0.0 if task.problem.fit_intercept else float(drift[k]),
+        )
+        for k, task in enumerate(tasks)
+    ]  # fmt: skip
 
 
 def _dual_point(task: LinearDelivered, f: FloatArray) -> FloatArray:
-    return task.problem.feasible(task.problem.slopes(f)) if task.beta is None else task.beta
+    """The task's dual point, or one that its losses suggest, within its bounds and balanced but for rounding."""
+    problem = task.problem
+    if task.beta is not None and np.isinf(problem.C).any():  # a hard margin: dual variables have no upper bounds
+        return problem.target * np.maximum(problem.target * task.beta, 0.0)
+    if task.beta is None:
+        beta = problem.feasible(problem.slopes(f))
+    else:
+        beta = np.clip(task.beta, *problem.bounds)
+    if problem.fit_intercept and 0 < problem.imbalance(beta) <= FEASIBILITY_TOL:
+        rest, (lower, upper) = math.fsum(beta.tolist()), problem.bounds
+        room = (beta - rest >= lower) & (beta - rest <= upper) & (beta != 0)
+        if room.any():  # one row makes up for what rounding has left
+            beta[int(np.argmin(np.where(room, _off_rows(problem, f, beta), np.inf)))] -= rest
+    return beta
 
 
-def _judged(task: LinearDelivered, f: FloatArray, beta: FloatArray, v: FloatArray, largest: FloatArray) -> Certificate:
-    problem, w = task.problem, task.w
-    if task.beta is None and problem.has_dual:
-        factor = problem.penalty.into_domain(v)
+def _judged(
+    problem: LinearProblem,
+    w: FloatArray,
+    f: FloatArray,
+    error: float,
+    beta: FloatArray,
+    v: FloatArray,
+    off_v: FloatArray,
+    largest: FloatArray,
+    drift: float,
+) -> Certificate:
+    """From scores within ``error`` and sums v = X' beta within ``off_v`` of the true ones.
+
+    ``drift`` is the intercept that rounding leaves where there should be none; sum beta times it belongs to the gap.
+    """
+    n = len(f)
+    rest = abs(math.fsum(beta.tolist())) if problem.fit_intercept else 0.0
+    balanced = problem.imbalance(beta) <= FEASIBILITY_TOL
+    off_v = off_v + rest * largest
+    if problem.has_dual:  # rounding must not leave the dual's domain
+        factor = problem.penalty.into_domain(np.abs(v) + off_v)
+        factor = factor if factor == 1.0 else factor * (1.0 - summed(8))
         beta, v = factor * beta, factor * v
-    losses, row_gap, off = _over_rows(problem, f, beta)
-    primal = problem.penalty.value(w) + losses
-    gap = row_gap + problem.weight_gap(w, v)  # infinite outside the dual's domain
-    dual = primal - gap if np.isfinite(gap) else -np.inf
-    feasible = problem.imbalance(beta) <= FEASIBILITY_TOL and np.isfinite(gap)
+    rows = _over_rows(problem, f, error + _slips(problem, w, f), beta)
+    here = rows.gap + problem.weight_gap(w, v)  # infinite outside the dual's domain
+    spread = rows.raised + _weights_raised(problem, w, v, off_v)
+    spread += drift * float(np.abs(beta).sum())
+    spread += 2 * ROOM * rest * (rows.off + float(np.abs(f).max(initial=0.0)) * summed(8)) + 4 * UNIT * rows.push
+    gap = (here + spread) * (1.0 + summed(n + 20))
+    penalty = problem.penalty.value(w)
+    middle = penalty + rows.losses
+    width = rows.costlier + summed(n + 20) * middle + summed(len(w) + 8) * penalty
+    primal, dual = middle + width, middle - width - gap if np.isfinite(gap) else -np.inf
+    feasible = balanced and np.isfinite(gap)
     finite = bool(np.isfinite([primal, gap]).all())
     reason = "" if feasible else "the dual point is not feasible"
     if not problem.has_dual:
@@ -90,23 +124,127 @@ def _judged(task: LinearDelivered, f: FloatArray, beta: FloatArray, v: FloatArra
         dual=dual,
         gap=gap,
         relative_gap=relative(gap, primal, dual),
-        kkt=max(off, float((_off_weights(problem.penalty, w, v) * largest).max(initial=0.0))),
+        kkt=max(rows.off + error, float((_off_weights(problem.penalty, w, v) * largest).max(initial=0.0))),
         feasible=bool(feasible),
         holds=bool(feasible and finite),
         reason=reason or ("" if finite else "not finite"),
+        error_bound=error,
+        rounding=gap - here if np.isfinite(gap) else 0.0,
     )
 
 
-def _over_rows(problem: LinearProblem, f: FloatArray, beta: FloatArray) -> tuple[float, float, float]:
-    """(sum of losses, the rows' share of the gap, how far a score is from where beta wants it), some rows at a time."""
-    losses, gap, off = 0.0, 0.0, 0.0
+def _hard_margin(
+    problem: LinearProblem,
+    w: FloatArray,
+    f: FloatArray,
+    error: float,
+    beta: FloatArray,
+    v: FloatArray,
+    off_v: FloatArray,
+    largest: FloatArray,
+    drift: float,
+) -> Certificate:
+    """For a hard margin: w / margin, which reaches 1 on every row, against sum alpha - 1/2 ||v||^2.
+
+    Their difference is sum alpha_i (margin_i / margin - 1) + 1/2 ||w / margin - v||^2, all terms >= 0.
+    """
+    n, alpha, margins = len(f), np.abs(beta), problem.target * f
+    errors = error + STEPS * UNIT * np.abs(f)
+    margin, here = float((margins - errors).min()), float(margins.min())
+    rest = abs(math.fsum(beta.tolist())) if problem.fit_intercept else 0.0
+    balanced = rest <= FEASIBILITY_TOL * float(alpha.sum())
+    off_v = off_v + rest * largest
+    rounding = 1.0 + summed(n + len(w) + 20)
+    dual = float(alpha.sum()) / rounding - rest - 0.5 * float(np.square(np.abs(v) + off_v).sum()) * rounding
+    primal = 0.5 * float(w @ w) / margin / margin * rounding if margin > 0 else np.inf
+    gap = exact = np.inf
+    if margin > 0:
+        share = np.maximum((margins + errors) / margin - 1.0, 0.0)
+        away = np.abs(w / margin - v)
+        gap = float(alpha @ share) + 0.5 * float(np.square(away + off_v + 4 * UNIT * np.abs(v)).sum())
+        gap = gap * rounding + rest * float(share.max(initial=0.0)) + drift / margin * float(alpha.sum())
+        exact = float(alpha @ (margins / here - 1.0)) + 0.5 * float(np.square(w / here - v).sum())
+    holds = bool(balanced and np.isfinite([primal, dual, gap]).all())
+    why = "the dual point is not feasible" if not balanced else "no finite primal value: some row is on the wrong side"
+    return Certificate(
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative(gap, primal, dual),
+        kkt=float(np.max(np.where(alpha > 0, np.abs(1.0 - margins), np.maximum(1.0 - margins, 0.0)), initial=0.0))
+        + error,
+        feasible=balanced,
+        holds=holds,
+        reason="" if holds else why,
+        error_bound=error,
+        rounding=max(0.0, gap - exact) if np.isfinite(gap) else 0.0,
+    )
+
+
+def _slips(problem: LinearProblem, w: FloatArray, f: FloatArray) -> FloatArray:
+    """What rounding does between a score and its loss; without weights, 0 where the sum is exact."""
+    if w.any():
+        return STEPS * UNIT * (np.abs(f) + np.abs(problem.target) + 1.0)
+    apart, lost = two_sum(f, -problem.target)
+    return 2 * np.abs(lost) + np.where(apart == 0, 0.0, STEPS * UNIT * (np.abs(apart) + np.abs(problem.target) + 1.0))
+
+
+class _RowValues(NamedTuple):
+    """Sums over the rows: losses, shares of the gap, and how much larger they can be within the scores' errors."""
+
+    losses: float = 0.0
+    costlier: float = 0.0
+    gap: float = 0.0
+    raised: float = 0.0
+    off: float = 0.0  # the largest distance of a score from where beta wants it
+    push: float = 0.0  # the sum of these distances times |beta|
+
+
+def _over_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
+    """The sums over all rows, a block at a time."""
+    total = np.zeros(6)
     for first in range(0, len(f), BLOCK_ROWS):
+        if first:
+            heed()
         rows = slice(first, first + BLOCK_ROWS)
-        part = problem.on_rows(rows)
-        losses += float(part.C @ part.loss.value(part.target, f[rows]))
-        gap += part.row_gap(f[rows], beta[rows])
-        off = max(off, float(_off_rows(part, f[rows], beta[rows]).max(initial=0.0)))
-    return losses, gap, off
+        part = _of_rows(problem.on_rows(rows), f[rows], error[rows], beta[rows])
+        off = max(total[4], part.off)
+        total += part
+        total[4] = off
+    return _RowValues(*total.tolist())
+
+
+def _of_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
+    losses, gap = float(problem.C @ problem.loss.value(problem.target, f)), problem.row_gap(f, beta)
+    off = _off_rows(problem, f, beta)
+    lower, upper = problem.bounds
+    if np.isfinite(upper - lower).all():  # slopes are bounded: so is what an error of the score can do
+        costlier, raised = float(error @ np.maximum(np.abs(lower), np.abs(upper))), float(error @ (upper - lower))
+    else:  # convex functions of the score: largest at an end
+        ends = f - error, f + error
+        worst = np.maximum(*(problem.loss.value(problem.target, at) for at in ends))
+        shares = np.maximum(*(loss_gap(problem.loss, problem.target, at, -beta / problem.C) for at in ends))
+        costlier, raised = float(problem.C @ worst) - losses, max(0.0, float(problem.C @ shares) - gap)
+    if not isinstance(problem.loss, Quadratic):  # its shares are differences of possibly large numbers
+        u = -beta / problem.C
+        sizes = np.abs(problem.loss.value(problem.target, f)) + np.abs(problem.loss.conjugate(problem.target, u))
+        raised += 16 * UNIT * float(problem.C @ (sizes + np.abs(u * f)))
+    return _RowValues(losses, costlier, gap, raised, float(off.max(initial=0.0)), float(np.abs(beta) @ off))
+
+
+def _weights_raised(problem: LinearProblem, w: FloatArray, v: FloatArray, off: FloatArray) -> float:
+    """How much larger the weights' share of the gap can be at sums within ``off`` of v."""
+    penalty, rounding = problem.penalty, summed(len(w) + 8)
+    if not penalty.separable or not problem.has_dual:
+        size = float(np.abs(w) @ np.abs(v))
+        return float(np.abs(w) @ off) + rounding * (size + penalty.value(w))
+    q, a = penalty.quadratic, penalty.absolute
+    raised = float(np.abs(w) @ off) + rounding * a * float(np.abs(w).sum()) if a > 0 else 0.0
+    if q > 0:
+        away = np.abs(w - (v - np.clip(v, -a, a)) / q)
+        more = off / q + 4 * UNIT * (np.abs(w) + np.abs(v) / q)
+        raised += q / 2 * float((more * (2 * away + more)).sum())
+    return raised
 
 
 def _off_rows(problem: LinearProblem, f: FloatArray, beta: FloatArray) -> FloatArray:
@@ -132,31 +270,66 @@ def _off_weights(penalty: Penalty, w: FloatArray, v: FloatArray) -> FloatArray:
     return np.zeros_like(w)
 
 
-def _blocks(X: RowData) -> Iterator[slice]:
-    height = max(1, BLOCK_VALUES // max(1, X.shape[1])) if isinstance(X, np.ndarray) else X.shape[0]
-    for first in range(0, X.shape[0], height):
-        yield slice(first, min(first + height, X.shape[0]))
+class Products:
+    """X w and X' beta of rows as the problem saw them, from the data in float64, with bounds on their error.
 
+    Rows are x = (x_given - center) / scale. Where there is an intercept (``centred``) products are of x - c, c being
+    the columns' means, and c.w is the same for all rows: so far-away data lose no digits. A sum of m products is off by
+    at most gamma_m of the sum of their sizes, which the largest values of the columns bound.
+    """
 
-def _scores(X: RowData, scaling: Scaling, W: FloatArray) -> FloatArray:
-    """(n, tasks) scores of weights (d, tasks)."""
-    weights = W / scaling.scale[:, None]
-    out = np.empty((X.shape[0], W.shape[1]))
-    for rows in _blocks(X):
-        out[rows] = X[rows].astype(np.float64, copy=False) @ weights
-    return out - scaling.center @ weights
+    def __init__(self, X: RowData, scaling: Scaling, centred: bool):
+        self.X, self.scaling, self.d = X, scaling, X.shape[1]
+        self.dense = isinstance(X, np.ndarray)
+        self.origin = scaling.center
+        if self.dense and centred and len(X) and not scaling.center.any():
+            self.origin = X.mean(axis=0, dtype=np.float64)
+        self.apart = (self.origin - scaling.center) / scaling.scale  # c, as the problem sees it
+        self.largest = _largest(X, scaling)
+        self.near = _largest(X, Scaling(self.origin, scaling.scale)) if self.apart.any() else self.largest
 
+    def scores(self, coef: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(n, tasks) scores of unscaled rows, from weights (d, tasks) and intercepts; (tasks,) error bounds.
 
-def _combined(X: RowData, scaling: Scaling, beta: FloatArray) -> FloatArray:
-    """(d, tasks) sums X' beta of dual variables (n, tasks)."""
-    total = np.zeros((X.shape[1], beta.shape[1]))
-    for rows in _blocks(X):
-        total += X[rows].astype(np.float64, copy=False).T @ beta[rows]
-    return (total - np.outer(scaling.center, beta.sum(axis=0))) / scaling.scale[:, None]
+        Third, the most that the problem's own intercept can be, origin . coef + b.
+        """
+        out = np.empty((self.X.shape[0], coef.shape[1]))
+        for rows in self._blocks():
+            out[rows] = self._block(rows) @ coef
+        weight = np.abs(coef)
+        size, far = (self.near * self.scaling.scale) @ weight, np.abs(self.origin) @ weight
+        gamma, shift = ROOM * summed(min(self.d, terms(self.X)) + 6), self.origin @ coef + b
+        drift = np.abs(shift) + ROOM * summed(self.d + 6) * far + 2 * UNIT * np.abs(b)
+        moved = np.where(weight.any(axis=0), 2 * UNIT * np.abs(b), 0.0)  # weights of 0 leave the intercept as it is
+        return out + shift, gamma * (size + far) + moved, drift
+
+    def combined(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(d, tasks) sums X' beta of dual variables (n, tasks), and bounds on their errors."""
+        total, count, longest = np.zeros((self.d, beta.shape[1])), 0, 0
+        for rows in self._blocks():
+            total += self._block(rows).T @ beta[rows]
+            count, longest = count + 1, max(longest, rows.stop - rows.start)
+        whole = np.array([math.fsum(column.tolist()) for column in beta.T])
+        v = total / self.scaling.scale[:, None] + np.outer(self.apart, whole)
+        sums = np.abs(beta).sum(axis=0)
+        off = ROOM * (summed(count + longest + 8) * np.outer(self.near, sums) + 8 * UNIT * np.abs(v))
+        return v, off + 8 * UNIT * np.outer(np.abs(self.apart), np.abs(whole))
+
+    def _block(self, rows: slice) -> Any:
+        block = self.X[rows].astype(np.float64, copy=False)
+        return block - self.origin if self.dense and self.origin.any() else block
+
+    def _blocks(self) -> Iterator[slice]:
+        n = self.X.shape[0]
+        height = max(1, BLOCK_VALUES // max(1, self.d)) if self.dense else max(1, n)
+        for first in range(0, n, height):
+            if first:
+                heed()
+            yield slice(first, min(first + height, n))
 
 
 def _largest(X: RowData, scaling: Scaling) -> FloatArray:
-    """The largest |x_ij| of every column after scaling; of sparse rows, which are not centred, the largest of all."""
+    """The largest |x_ij| of every column after scaling; for sparse rows, which are not centred, the largest of all."""
     if X.shape[0] == 0:
         return np.zeros(X.shape[1])
     if isinstance(X, np.ndarray):
@@ -170,14 +343,22 @@ def _largest(X: RowData, scaling: Scaling) -> FloatArray:
 def judge_linear_all_classes(
     X: RowData,
     problem: AllClassesProblem,
-    W: FloatArray,
+    coef: FloatArray,
     intercept: FloatArray,
     alpha: FloatArray,
     scaling: Scaling | None = None,
 ) -> Certificate:
-    """Certificate of a linear machine for all classes, from its weights (classes, d) and dual variables."""
+    """Certificate of a linear machine for all classes, from its published weights (classes, d) and dual variables."""
     scaling = scaling or Scaling.none(X.shape[1])
-    f = _scores(X, scaling, W.T) + intercept
-    v = _combined(X, scaling, alpha).T
-    distance = 0.5 * float(np.square(W - v).sum())
-    return judge_all_classes(problem, float(np.vdot(W, W)), f, alpha, intercept, distance=distance)
+    products = Products(X, scaling, problem.fit_intercept)
+    f, error, drift = products.scores(coef.T, intercept)
+    v, off = products.combined(alpha)
+    off = off + problem.imbalance(alpha) * products.largest[:, None]
+    W = coef * scaling.scale
+    away = np.abs(W - v.T) + off.T
+    square = float(np.vdot(W, W))
+    distance = 0.5 * float(np.square(away).sum()) * (1.0 + summed(W.size + 8))
+    if not problem.fit_intercept:  # what rounding leaves of intercepts that should be 0
+        distance += float(drift @ np.abs(alpha).sum(axis=0)) * (1.0 + summed(alpha.size + 8))
+    rounding, errors = summed(W.size + 8) * square, np.full(len(f), float(error.max(initial=0.0)))
+    return judge_all_classes(problem, (square, rounding), f, errors, alpha, intercept, distance=distance)

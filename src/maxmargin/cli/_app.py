@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import maxmargin
-from maxmargin.cli._errors import close_quietly, exit_code_of, trace_of, words_of
+from maxmargin.cli._errors import FAILED, close_quietly, exit_code_of, trace_of, words_of
 from maxmargin.cli._print import Screen
 from maxmargin.playground import PORT
 
@@ -29,6 +30,24 @@ app = typer.Typer(
 
 
 def run() -> int:
+    """Parse the command line and run the command; the exit code."""
+    code = run_command()
+    try:
+        sys.stdout.flush()
+    except OSError as error:  # what was printed did not arrive; a reader that has gone is told nothing
+        close_quietly()
+        if code == 0 and not isinstance(error, BrokenPipeError):
+            with contextlib.suppress(OSError):
+                print(words_of(error), file=sys.stderr)
+        code = code or FAILED
+    try:
+        sys.stderr.flush()
+    except OSError:
+        close_quietly(sys.stderr)
+    return code
+
+
+def run_command() -> int:
     """Parse the command line and run the command; the exit code."""
     try:
         app(standalone_mode=True)
@@ -68,9 +87,10 @@ def guarded(work: Callable[[Screen], int | None], machine: bool = False) -> None
         raise typer.Exit(1) from None
     except (Exception, KeyboardInterrupt) as error:
         code, words = exit_code_of(error), words_of(error)
-        screen.error(trace_of(error) + words)
-        if machine:
-            screen.document({"error": words, "exit_code": code})
+        with contextlib.suppress(OSError):  # where this is printed may be what failed
+            screen.error(trace_of(error) + words)
+            if machine:
+                screen.document({"error": words, "exit_code": code})
     if code:
         raise typer.Exit(code)
 

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from maxmargin.cli._arrays import Array
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._print import counted, figure, listed
 from maxmargin.io import Table
@@ -72,7 +71,7 @@ def described(table: Table, name: str, keep: bool, drop: bool) -> Column:
     return Column(name, kind, missing, distinct, summary, why)
 
 
-def objection(table: Table, name: str, known: Array, distinct: int) -> str:
+def objection(table: Table, name: str, known: np.ndarray, distinct: int) -> str:
     """Why a column should be left out; empty if it should not."""
     n = len(known)
     if distinct == 0:
@@ -89,7 +88,7 @@ def objection(table: Table, name: str, known: Array, distinct: int) -> str:
     return "it numbers the rows" if n >= LEAST_ROWS and numbers_rows(known, distinct) else ""
 
 
-def numbers_rows(values: Array, distinct: int) -> bool:
+def numbers_rows(values: np.ndarray, distinct: int) -> bool:
     """Whether the values are whole numbers without gaps, each there once."""
     whole = bool((values == np.round(values)).all())
     return whole and distinct == len(values) and float(values.max() - values.min()) + 1 == distinct
@@ -128,12 +127,12 @@ def is_number(text: str) -> bool:
     return True
 
 
-def commonest(values: Array) -> str:
+def commonest(values: np.ndarray) -> str:
     """The commonest texts."""
     return ", ".join(f"{value} ({number:,})" for value, number in Counter(values.tolist()).most_common(3))
 
 
-def span(values: Array) -> str:
+def span(values: np.ndarray) -> str:
     """From where to where numbers go, and their mean."""
     if not len(values):
         return "empty"

@@ -43,7 +43,9 @@ def read_source(data: str, **how: Any) -> Source:
         near = difflib.get_close_matches(data, BUILT_IN, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise InputError(f"there is no file {data!r} and no built-in set of that name ({', '.join(BUILT_IN)}){hint}")
-    return Source(read_table(path, **how), path.name, checksum_of(path), False)
+    table = read_table(path, **how)
+    checksum = checksum_of_rows(table) if path.is_fifo() else checksum_of(path)  # what a pipe said is gone
+    return Source(table, path.name, checksum, False)
 
 
 def built_in(name: str) -> Table:
@@ -68,11 +70,14 @@ def checksum_of(path: Path) -> str:
 
 
 def checksum_of_rows(table: Table) -> str:
-    """SHA-256 of what a built-in set holds."""
+    """SHA-256 of what a built-in set, or a pipe, held."""
     digest = hashlib.sha256()
+    if table.features is not None:
+        for part in (table.features.indptr, table.features.indices, table.features.data):
+            digest.update(np.ascontiguousarray(part).tobytes())
     for column in table.columns:
         text = column.dtype == object
-        digest.update("\n".join(column).encode() if text else np.ascontiguousarray(column).tobytes())
+        digest.update("\n".join(map(str, column)).encode() if text else np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
 
 

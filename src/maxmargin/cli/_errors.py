@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 #: Exit codes: failures that are not the input's, bad input, Ctrl-C.
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -23,10 +23,16 @@ class InputError(ValueError):
     """The data or the options make no sense; the message says what to do."""
 
 
+#: Errors of the operating system that no other input would mend: full, broken or exhausted.
+SYSTEM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
 def exit_code_of(error: BaseException) -> int:
     """The code that the command ends with."""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
+    if isinstance(error, OSError) and error.errno in SYSTEM:
+        return FAILED
     return BAD_INPUT if isinstance(error, (ValueError, OSError)) else FAILED
 
 
@@ -90,6 +96,8 @@ def check_writable(path: Path | None, option: str, *inputs: str | Path | None) -
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "Permission denied")
     except OSError as error:
+        if error.errno in SYSTEM:
+            raise
         raise InputError(f"{option} {path} cannot be written: {error.strerror}; choose another place") from error
 
 
@@ -114,7 +122,7 @@ def _umask() -> int:
     return mask
 
 
-def close_quietly() -> None:
-    """After a reader such as `head` has gone: let nothing more be written to standard output."""
+def close_quietly(stream: TextIO | None = None) -> None:
+    """After a reader such as `head` has gone: let nothing more be written to standard output, or to ``stream``."""
     with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())

@@ -11,13 +11,12 @@ from scipy.stats import binomtest
 from sklearn import metrics as m
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from maxmargin.cli._arrays import Array, FloatArray
 from maxmargin.report import Test
 
 #: Samples of the test rows behind an interval, and the most rows that are sampled.
 SAMPLES, SAMPLED_ROWS = 200, 20_000
 
-Metric = Callable[[Array, Array], float]
+Metric = Callable[[np.ndarray, np.ndarray], float]
 
 CLASSES: dict[str, Metric] = {
     "accuracy": m.accuracy_score,
@@ -32,7 +31,7 @@ NUMBERS: dict[str, Metric] = {
 }
 
 
-def judge(model: Any, X: Any, y: Array, y_train: Array, classifies: bool, seed: int) -> Test:
+def judge(model: Any, X: Any, y: np.ndarray, y_train: np.ndarray, classifies: bool, seed: int) -> Test:
     """Test results of a fitted model."""
     predicted = np.asarray(model.predict(X))
     constant = DummyClassifier(strategy="most_frequent") if classifies else DummyRegressor(strategy="mean")
@@ -45,7 +44,7 @@ def judge(model: Any, X: Any, y: Array, y_train: Array, classifies: bool, seed: 
     return judge_classes(model, X, y, predicted, guess, seed)
 
 
-def judge_classes(model: Any, X: Any, y: Array, predicted: Array, guess: Array, seed: int) -> Test:
+def judge_classes(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray, guess: np.ndarray, seed: int) -> Test:
     """Test results of a classifier."""
     scores = np.asarray(model.decision_function(X))
     probabilities = np.asarray(model.predict_proba(X)) if hasattr(model, "predict_proba") else None
@@ -68,7 +67,7 @@ def judge_classes(model: Any, X: Any, y: Array, predicted: Array, guess: Array, 
     )
 
 
-def rank(found, plain, intervals, y: Array, labels: list[Any], scores: FloatArray, seed: int) -> None:
+def rank(found, plain, intervals, y: np.ndarray, labels: list[Any], scores: np.ndarray, seed: int) -> None:
     """Areas under the ROC and precision-recall curves; of many classes the mean of each against the rest."""
     if len(labels) == 2:
         positive = y == labels[1]
@@ -91,7 +90,7 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def sampled(metric: Metric, truth: Array, answer: Array, seed: int) -> tuple[float, float]:
+def sampled(metric: Metric, truth: np.ndarray, answer: np.ndarray, seed: int) -> tuple[float, float]:
     """95 % interval of a metric: of samples of the test rows, drawn with replacement (Efron 1979)."""
     if len(truth) > SAMPLED_ROWS:
         truth, answer = truth[:SAMPLED_ROWS], answer[:SAMPLED_ROWS]

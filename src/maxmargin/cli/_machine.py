@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
-from maxmargin.cli._arrays import Array, IntArray
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._print import Screen, figure, progress_on_stderr
 from maxmargin.report import Choice, Tuning
@@ -59,7 +58,7 @@ class Pick:
         return getattr(maxmargin, self.class_name)(**self.params)
 
 
-def pick_machine(X: Any, y: Array, classifies: bool, options: TrainOptions, screen: Screen) -> Pick:
+def pick_machine(X: Any, y: np.ndarray, classifies: bool, options: TrainOptions, screen: Screen) -> Pick:
     """Choose kernel, C and gamma for encoded training rows."""
     began = time.perf_counter()
     tries, why = kernels_to_try(X, options)
@@ -92,7 +91,7 @@ def kernels_to_try(X: Any, options: TrainOptions) -> tuple[list[str], str]:
     return ["linear", "rbf"], ""
 
 
-def fixed_parameters(y: Array, classifies: bool, options: TrainOptions) -> dict[str, Any]:
+def fixed_parameters(y: np.ndarray, classifies: bool, options: TrainOptions) -> dict[str, Any]:
     """Parameters that tuning does not touch."""
     if not classifies:
         epsilon = TUBE * float(np.std(y)) if options.epsilon is None else options.epsilon
@@ -147,7 +146,7 @@ class Rounds:
     """Searches, one after the other, until time is up or Ctrl-C is pressed."""
 
     X: Any
-    y: Array
+    y: np.ndarray
     classifies: bool
     options: TrainOptions
     fixed: dict[str, Any]
@@ -157,7 +156,7 @@ class Rounds:
     remarks: list[str] = field(default_factory=list)
     interrupted: bool = False
 
-    def search(self, kernel: str, rows: IntArray) -> bool:
+    def search(self, kernel: str, rows: np.ndarray) -> bool:
         """Search the grid of a kernel on some rows; whether anything came of it."""
         late = self.limit is not None and time.perf_counter() >= self.limit
         if self.interrupted or (self.found and late):
@@ -190,7 +189,7 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def tuning_rows(tries, X, y, classifies, options) -> tuple[IntArray, str]:
+def tuning_rows(tries, X, y, classifies, options) -> tuple[np.ndarray, str]:
     """Rows that parameters are chosen on: all, or a sample of many."""
     n = X.shape[0]
     most = LINEAR_TUNING_ROWS if tries == ["linear"] else TUNING_ROWS
@@ -233,7 +232,7 @@ def make_search(kernel, y, classifies, options, fixed, limit, screen) -> Any:
     )
 
 
-def folds_of(y: Array, classifies: bool, options: TrainOptions) -> Any:
+def folds_of(y: np.ndarray, classifies: bool, options: TrainOptions) -> Any:
     """A splitter; classes with few rows mean fewer folds."""
     if not classifies:
         return KFold(min(options.folds, len(y)), shuffle=True, random_state=options.seed)
@@ -241,7 +240,7 @@ def folds_of(y: Array, classifies: bool, options: TrainOptions) -> Any:
     return StratifiedKFold(max(2, min(options.folds, rarest)), shuffle=True, random_state=options.seed)
 
 
-def fit_search(search: Any, X: Any, y: Array) -> tuple[str, bool]:
+def fit_search(search: Any, X: Any, y: np.ndarray) -> tuple[str, bool]:
     """Run a search; (what to say about how it ended, whether Ctrl-C ended it)."""
     with progress_on_stderr(), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -299,7 +298,7 @@ def parameter_choices(search: Any, kernel: str, about: str, options: TrainOption
     return found
 
 
-def class_choices(pick: Pick, y: Array, options: TrainOptions) -> list[Choice]:
+def class_choices(pick: Pick, y: np.ndarray, options: TrainOptions) -> list[Choice]:
     """How many classes are told apart, and whether there are probabilities; the latter goes into the parameters."""
     found = []
     if len(np.unique(y)) > 2:

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
 from maxmargin import io
-from maxmargin.cli._arrays import Array
 from maxmargin.cli._data import BUILT_IN, TARGET_NAMES, built_in
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._print import listed
@@ -153,7 +152,7 @@ def unnamed_rows(model: Model, table: Table) -> tuple[Any, list[str]]:
     return table.rows(numbers), []
 
 
-def as_kind(table: Table, name: str, kind: str) -> Array:
+def as_kind(table: Table, name: str, kind: str) -> np.ndarray:
     """A column as numbers or as text, whichever the model was trained on."""
     column = table[name]
     if kind == "number" and column.dtype == object:

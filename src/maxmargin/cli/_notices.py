@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 
-from maxmargin.cli._arrays import Array, IntArray
 from maxmargin.cli._columns import Chosen
 from maxmargin.cli._print import counted, figure, listed, share
 from maxmargin.io import Table
@@ -23,7 +22,7 @@ UNSCALED = 100.0
 
 
 def find_notices(
-    table: Table, chosen: Chosen, y: Array, classifies: bool, copies: IntArray, together: bool, seed: int
+    table: Table, chosen: Chosen, y: np.ndarray, classifies: bool, copies: np.ndarray, together: bool, seed: int
 ) -> list[Notice]:
     """Everything worth saying, the worst first."""
     found = [
@@ -37,7 +36,7 @@ def find_notices(
     return [notice for notice in found if notice is not None]
 
 
-def leaks(table: Table, chosen: Chosen, y: Array, classifies: bool, seed: int) -> Notice | None:
+def leaks(table: Table, chosen: Chosen, y: np.ndarray, classifies: bool, seed: int) -> Notice | None:
     """Columns that alone give the answer away."""
     rows = np.random.default_rng(seed).permutation(len(y))[:LEAK_ROWS]
     if len(rows) < 40:
@@ -57,7 +56,7 @@ def leaks(table: Table, chosen: Chosen, y: Array, classifies: bool, seed: int) -
     )
 
 
-def alone(values: Array, y: Array, classifies: bool) -> float:
+def alone(values: np.ndarray, y: np.ndarray, classifies: bool) -> float:
     """Balanced accuracy, or R², of a small tree that sees one column, on the half that it was not grown on."""
     from sklearn.metrics import balanced_accuracy_score, r2_score
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -74,14 +73,14 @@ def alone(values: Array, y: Array, classifies: bool) -> float:
     return float(r2_score(y[half:], tree.fit(X[:half], y[:half]).predict(X[half:])))
 
 
-def codes(values: Array) -> Array:
+def codes(values: np.ndarray) -> np.ndarray:
     """Numbers as they are, text by its place in the alphabet."""
     if values.dtype != object:
         return values
     return np.unique(["" if not isinstance(value, str) else value for value in values], return_inverse=True)[1] + 0.0
 
 
-def duplicates(copies: IntArray, y: Array, together: bool) -> Notice | None:
+def duplicates(copies: np.ndarray, y: np.ndarray, together: bool) -> Notice | None:
     """Rows that are there more than once, and those that contradict each other."""
     repeated = int(np.count_nonzero(copies != np.arange(len(copies))))
     if not repeated:
@@ -97,7 +96,7 @@ def duplicates(copies: IntArray, y: Array, together: bool) -> Notice | None:
     return Notice("duplicates", text)
 
 
-def imbalance(y: Array) -> Notice | None:
+def imbalance(y: np.ndarray) -> Notice | None:
     """A class that is much rarer than the others."""
     counts = Counter(y.tolist())
     rarest, number = min(counts.items(), key=lambda item: item[1])

@@ -11,7 +11,6 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from maxmargin.cli._arrays import Array
 from maxmargin.cli._errors import InputError, check_writable, written_whole
 from maxmargin.cli._models import Model, load_model, rows_for, tables_for
 from maxmargin.cli._print import Screen, listed
@@ -28,7 +27,7 @@ class Tally:
         self.rows = self.compared = self.right = 0
         self.off = 0.0
 
-    def add(self, predicted: Array, truth: Array | None, known: Array | None) -> None:
+    def add(self, predicted: np.ndarray, truth: np.ndarray | None, known: np.ndarray | None) -> None:
         """Count a chunk."""
         self.rows += len(predicted)
         if truth is None or known is None or not known.any():
@@ -80,7 +79,7 @@ def predict(model_path: Path, data: str, out: Path | None, coverage: float | Non
     return 0
 
 
-def truth(model: Model, table: Table) -> tuple[Array | None, Array | None]:
+def truth(model: Model, table: Table) -> tuple[np.ndarray | None, np.ndarray | None]:
     """(answers that the file has, which of them are known), or nothing."""
     target = model.record.get("target")
     if target is None or target not in table or (table.kind(target) == "category") != textual(model):
@@ -105,7 +104,7 @@ def destination(out: Path | None) -> Iterator[TextIO]:
         yield file
 
 
-def answers(model: Model, X: Any, coverage: float | None) -> tuple[list[str], list[Array]]:
+def answers(model: Model, X: Any, coverage: float | None) -> tuple[list[str], list[np.ndarray]]:
     """(names, columns): the prediction, then scores, probabilities and sets, where the model has them."""
     rows, machine = model.encoded(X), model.machine
     names, columns = ["prediction"], [np.asarray(machine.predict(rows))]

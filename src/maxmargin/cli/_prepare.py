@@ -13,7 +13,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from maxmargin.cli._arrays import Array, IntArray
 from maxmargin.cli._columns import Chosen, choose_columns
 from maxmargin.cli._data import Source, find_target
 from maxmargin.cli._errors import InputError
@@ -35,11 +34,11 @@ class Prepared:
     target: str
     question: Question
     chosen: Chosen
-    rows: IntArray
+    rows: np.ndarray
     X: Any
-    y: Array
-    train: IntArray  # numbers in X and y
-    test: IntArray
+    y: np.ndarray
+    train: np.ndarray  # numbers in X and y
+    test: np.ndarray
     together: bool  # whether copies of a row were kept on one side of the split
     scale: bool
     choices: list[Choice]
@@ -55,11 +54,11 @@ class Prepared:
         return self.source.table.features is not None
 
     @property
-    def train_rows(self) -> Array:
+    def train_rows(self) -> np.ndarray:
         return self.X[self.train]
 
     @property
-    def test_rows(self) -> Array:
+    def test_rows(self) -> np.ndarray:
         return self.X[self.test]
 
 
@@ -112,7 +111,7 @@ def columns_choice(table: Any, chosen: Chosen) -> Choice:
     return Choice("columns", what, f"left out: {left}", "--keep, --drop")
 
 
-def split(question: Question, copies: IntArray, options: TrainOptions) -> tuple[IntArray, IntArray, bool]:
+def split(question: Question, copies: np.ndarray, options: TrainOptions) -> tuple[np.ndarray, np.ndarray, bool]:
     """(training rows, test rows, whether copies of a row are on one side).
 
     Copies stay together unless most rows are copies: then there are few values to tell rows apart by, and equal rows
@@ -125,8 +124,8 @@ def split(question: Question, copies: IntArray, options: TrainOptions) -> tuple[
 
 
 def split_rows(
-    question: Question, copies: IntArray, together: bool, options: TrainOptions
-) -> tuple[IntArray, IntArray]:
+    question: Question, copies: np.ndarray, together: bool, options: TrainOptions
+) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the training and of the test rows, classes in equal shares."""
     first = np.unique(copies) if together else np.arange(len(copies))
     labels = question.y[first] if question.task != "regression" else None

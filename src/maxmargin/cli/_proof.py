@@ -8,7 +8,6 @@ import numpy as np
 
 from maxmargin import inspection
 from maxmargin.certificates import Certificate
-from maxmargin.cli._arrays import Array, FloatArray, IntArray
 from maxmargin.cli._print import counted
 from maxmargin.report import Proof, Support
 
@@ -45,7 +44,9 @@ def sentence(worst: Certificate, tasks: int) -> str:
     )
 
 
-def support_of(machine: Any, X: Any, y: Array, rows: IntArray, values: Array | None, names: list[str]) -> Support:
+def support_of(
+    machine: Any, X: Any, y: np.ndarray, rows: np.ndarray, values: np.ndarray | None, names: list[str]
+) -> Support:
     """Margins and zones of the training rows and the heaviest of them; ``rows`` are their numbers in the file."""
     classifies = hasattr(machine, "classes_")
     margin, zones = class_margins(machine, X, y) if classifies else tube(machine, X, y)
@@ -73,22 +74,24 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def class_margins(machine: Any, X: Any, y: Array) -> tuple[FloatArray, dict[str, int]]:
+def class_margins(machine: Any, X: Any, y: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
     """The smallest margin of every row over its tasks, and the zones that these lie in."""
     margin = np.asarray(inspection.margins(machine, X, y, norm=np.ones(len(machine.intercept_))).functional)
     zones = np.asarray(inspection.zones(machine, X, y))
+    near = np.asarray(inspection.tolerance(machine, X))
     if margin.ndim == 2:
         worst = np.nanargmin(margin, axis=1)
         rows = np.arange(len(margin))
-        margin, zones = margin[rows, worst], zones[rows, worst]
+        margin, zones, near = margin[rows, worst], zones[rows, worst], near[rows, worst]
+    edge = np.clip(np.round(margin), -1.0, 1.0)
+    margin = np.where(np.abs(margin - edge) <= near, edge, margin)  # on a margin but for rounding is on it
     return margin, {zone: int(np.count_nonzero(zones == zone)) for zone in inspection.ZONES}
 
 
-def tube(machine: Any, X: Any, y: Array) -> tuple[FloatArray, dict[str, int]]:
+def tube(machine: Any, X: Any, y: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
     """|y - f| - epsilon of every row of a regression, and how many are inside, on and outside the tube."""
     beyond = np.abs(y - machine.predict(X)) - machine.epsilon
-    tol = 1e-3 * max(machine.epsilon, float(np.std(y)) * 1e-3)
-    on = np.abs(beyond) <= tol
-    inside = (beyond < 0) & ~on
+    on = np.abs(beyond) <= inspection.tolerance(machine, X)
+    inside, beyond = (beyond < 0) & ~on, np.where(on, 0.0, beyond)
     counts = {"inside the tube": inside, "on its edge": on, "outside": ~inside & ~on}
     return beyond, {name: int(np.count_nonzero(mask)) for name, mask in counts.items()}

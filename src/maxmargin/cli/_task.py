@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from maxmargin.cli._arrays import Array
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._print import figure, listed
 from maxmargin.io import Table
@@ -26,7 +25,7 @@ class Question(NamedTuple):
 
     task: Task
     why: str
-    y: Array
+    y: np.ndarray
 
 
 def find_task(table: Table, target: str, asked: str | None) -> Question:
@@ -57,7 +56,7 @@ def find_task(table: Table, target: str, asked: str | None) -> Question:
     return regression(table, target, values, f"{target} has {distinct:,} distinct {what}")
 
 
-def classes(table: Table, target: str, labels: Array, why: str, asked: str | None) -> Question:
+def classes(table: Table, target: str, labels: np.ndarray, why: str, asked: str | None) -> Question:
     """Two classes or many; each needs a few rows."""
     counts = Counter(labels.tolist())
     if len(counts) > len(labels) / 3:
@@ -77,7 +76,7 @@ def classes(table: Table, target: str, labels: Array, why: str, asked: str | Non
     return Question("two classes" if len(counts) == 2 else "many classes", why, labels)
 
 
-def regression(table: Table, target: str, values: Array, why: str) -> Question:
+def regression(table: Table, target: str, values: np.ndarray, why: str) -> Question:
     """A number; text cannot be one."""
     if values.dtype == object:
         raise InputError(f"{table.path}: {target!r} is text ({values[0]!r}), so it cannot be a number to predict")

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.cli._arrays import Array, IntArray
 from maxmargin.cli._data import find_target, read_source
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._models import Model, rows_for
@@ -16,8 +15,8 @@ class TrainingData(NamedTuple):
     """Training rows as the machine saw them, their answers and their numbers in the file."""
 
     X: Any
-    y: Array
-    rows: IntArray
+    y: np.ndarray
+    rows: np.ndarray
     checked: bool  # whether the file is known to be the one that the model was trained on
 
 
@@ -45,7 +44,7 @@ def training_data(model: Model, data: str, target: str | None, changed: bool = F
     return TrainingData(model.encoded(X), answers_like(model, table[name]), rows, checked)
 
 
-def answers_like(model: Model, column: Array) -> Array:
+def answers_like(model: Model, column: np.ndarray) -> np.ndarray:
     """Answers in the type of the model's classes."""
     classes = getattr(model.machine, "classes_", None)
     if classes is None:

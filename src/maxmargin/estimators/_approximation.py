@@ -8,20 +8,28 @@ start.
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from maxmargin._foreign import Delivered
+from maxmargin._rows import count
+from maxmargin._stop import Stopped, stops_when
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.backends import Design, backend_for, effective_threads
-from maxmargin.certificates import Certificate, judge_approximation, worst
-from maxmargin.estimators._kernel_model import Support
+from maxmargin._validation import row_costs
+from maxmargin.backends import Design, backend_for
+from maxmargin.certificates import judge_approximation
+from maxmargin.delivered import Delivered, Folds, Support
+from maxmargin.estimators._base import shape_of
+from maxmargin.estimators._fit import Family
+from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._linear_run import linear_history, solve_linear
 from maxmargin.estimators._machine import Training, seed_of
-from maxmargin.estimators._many_classes import Folds
-from maxmargin.estimators._progress import FitReporter
-from maxmargin.kernels import Kernel
+from maxmargin.estimators._options import FitOptions
+from maxmargin.estimators._proof import Goal, warn_unless_reached
+from maxmargin.estimators._turns import fair_share
 from maxmargin.losses import Hinge
 from maxmargin.maps import MappedDesign, NystroemMap
 from maxmargin.multiclass import SINGLE
@@ -33,18 +41,6 @@ from maxmargin.solvers import LinearPoint, LinearSolution
 STORED_BYTES = 2**31
 
 
-class _Options(NamedTuple):
-    """What the solvers of linear models ask of an estimator."""
-
-    tol: float
-    max_iter: int
-    time_limit: float | None
-    n_jobs: int | None
-    random_state: int
-    solver: str = "auto"
-    verbose: bool = False
-
-
 class _Tasks(NamedTuple):
     """Two-class problems, each on all rows that count (None) or on some of them."""
 
@@ -52,41 +48,118 @@ class _Tasks(NamedTuple):
     where: list[IntArray | None]
 
 
-def fit_approximation(estimator: Any, data: Training) -> Any:
-    """Fit an SVC with ``approximation='nystroem'``."""
-    _require(estimator)
-    kernel, rows = estimator._resolve_kernel(data), estimator._counted_rows(data)
-    fitted = NystroemMap(
-        kernel,
-        gamma=1.0,
-        n_components=min(estimator.n_components, len(data.kept)),
-        random_state=seed_of(estimator),
-        n_jobs=estimator.n_jobs,
-    ).fit(rows, sample_weight=data.weight)
-    threads = effective_threads(estimator.n_jobs)
-    design = _features(fitted, rows, threads, stored=estimator._precomputed or isinstance(rows, list))
-    tasks = _tasks(estimator, data)
-    reporter = FitReporter(estimator, data.X, data.y)
-    goal = estimator.tol if estimator.gap_tol is None else estimator.gap_tol
-    options = _Options(goal, estimator.max_iter, estimator.time_limit, estimator.n_jobs, seed_of(estimator))
-    starts = _starts(estimator, data, design, tasks)
-    solutions = solve_linear(options, design, *tasks, starts, reporter)
-    coef = _coefficients(fitted, solutions)
-    certificates = _certified(estimator, data, kernel, fitted, solutions, coef)
-    estimator._forget()
-    estimator.kernel_, estimator.history_ = kernel, linear_history(solutions)
-    if certificates is not None:
-        estimator.certificates_, estimator.certificate_ = certificates, worst(certificates)
-    estimator.fit_status_ = int(any(not solution.status.reached for solution in solutions))
-    estimator.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n,)
-    _publish(estimator, data, fitted, solutions, coef)
-    if estimator._multiclass == "code":
-        estimator._publish_fired(_known_scores(design, solutions))
-    if estimator._wanted_calibration is not None:
-        left = options._replace(time_limit=data.time_left(estimator.time_limit))
-        _calibrate(estimator, data, fitted, design, solutions, left)
-    reporter.close()
-    return estimator
+class Landmarks(Family[LinearSolution]):
+    """Tasks of a classifier on landmarks, linear in their features."""
+
+    def __init__(self, machine: Any, data: Training):
+        _require(machine)
+        self.machine, self.data = machine, data
+        self.kernel, self.rows = machine._resolve_kernel(data), machine._counted_rows(data)
+        self.map = NystroemMap(
+            self.kernel,
+            gamma=1.0,
+            n_components=min(machine.n_components, len(data.kept)),
+            random_state=seed_of(machine),
+            n_jobs=machine.n_jobs,
+        ).fit(self.rows, sample_weight=data.weight)
+        self.gap = machine.tol if machine.gap_tol is None else machine.gap_tol
+        self.options = replace(FitOptions.of(machine), tol=self.gap, solver="auto", random_state=seed_of(machine))
+
+    def goal(self):
+        return Goal(np.inf, self.gap)
+
+    @property
+    def proof_decides(self):
+        return self.machine.certify != "full"  # the goal is the reduced problem's, the full certificate is not
+
+    def solve(self, reporter):
+        machine, data, deadline = self.machine, self.data, self.machine._solving_ends(self.data)
+        with InterruptFlag() as interrupted, stops_when(lambda: interrupted() or time.perf_counter() >= deadline):
+            try:
+                self.design = self._features()
+            except Stopped:  # not even the features were there in time: nothing can be learned from none
+                empty = sp.csr_array((len(data.kept), self.map.factor_.shape[1]))
+                self.design, deadline = backend_for("cpu").design(empty, self._threads), 0.0
+        tasks = _tasks(machine, data)
+        starts = _starts(machine, data, self.design, tasks)
+        return solve_linear(self.options, self.design, *tasks, starts, deadline, reporter)
+
+    @property
+    def _threads(self) -> int:
+        return self.options.threads
+
+    def _features(self) -> Design:
+        """Features of the rows that count, stored where they fit into memory."""
+        rows = self.rows
+        n = count(rows)
+        size = getattr(rows, "dtype", np.dtype(np.float64)).itemsize
+        stored = self.machine._precomputed or isinstance(rows, list)
+        if stored or n * self.map.factor_.shape[1] * size <= STORED_BYTES:
+            return backend_for("cpu").design(self.map.transform(rows), self._threads)
+        return MappedDesign(self.map, rows, self._threads)
+
+    def prove(self, solutions):
+        machine, data = self.machine, self.data
+        labels, cost = data.extra, row_costs(machine.C, data.extra.weights(data))
+        delivered = []
+        tasks = zip(labels.scheme.tasks(labels.label), solutions, self._dual_variables(solutions), strict=True)
+        for task, solution, beta in tasks:
+            problem = SVCProblem(task.sign, cost[task.rows], machine.fit_intercept)
+            delivered.append(Delivered(data.kept[task.rows], problem, beta, solution.point.intercept))
+        factor = None if machine.certify == "full" else self.map.factor_
+        landmarks, coef = data.kept[self.map.component_indices_], self._coefficients(solutions)
+        return judge_approximation(self.kernel, data.X, delivered, landmarks, coef, factor)
+
+    def write(self, draft, solutions, certificates, reached):
+        data, labels = self.data, self.data.extra
+        draft.kernel_, draft.history_ = self.kernel, linear_history(solutions)
+        draft.fit_status_ = int(not reached)
+        draft.shape_fit_ = shape_of(data)
+        table = labels.scheme.pack(self._dual_variables(solutions), labels.label)
+        draft._write_table(data, table, np.array([solution.point.intercept for solution in solutions]))
+        draft.n_iter_ = np.array([solution.n_iter for solution in solutions], dtype=np.int64)
+        draft.landmarks_ = data.kept[self.map.component_indices_].astype(np.int32)
+        draft.landmark_vectors_ = draft._support(data, draft.landmarks_).vectors
+        draft.landmark_coef_ = self._coefficients(solutions)
+
+    def scores(self, draft, solutions):
+        return np.column_stack([self.design.scores(s.point.w) + s.point.intercept for s in solutions])
+
+    def cross_fit(self, draft, solutions, number):
+        """The problem without the rows of each fold in turn, on the same landmarks."""
+        machine, data = self.machine, self.data
+        scores, coef, intercept = self.scores(draft, solutions), [], []
+        known = []
+        scheme_tasks = data.extra.scheme.tasks(data.extra.label)
+        for task, beta in zip(scheme_tasks, self._dual_variables(solutions), strict=True):
+            known.append(np.zeros(len(number)))
+            known[-1][task.rows] = beta
+        count = int(number.max(initial=-1)) + 1
+        for fold in range(count):
+            held = number == fold
+            tasks = _tasks(machine, data, held)
+            starts = [_start(self.design, tasks, k, beta, solutions[k].point.intercept) for k, beta in enumerate(known)]
+            due = fair_share(data.deadline(machine.time_limit), count - fold)
+            found = solve_linear(self.options, self.design, *tasks, starts, due)
+            warn_unless_reached(found)
+            coef.append(self._coefficients(found))
+            intercept.append([solution.point.intercept for solution in found])
+            scores[held] = self.scores(draft, found)[held]
+        return Folds(number, np.array(coef), np.array(intercept).reshape(len(coef), -1)), scores
+
+    def _coefficients(self, solutions: list[LinearSolution]) -> FloatArray:
+        """(tasks, landmarks)."""
+        return np.ascontiguousarray(self.map.expansion(np.column_stack([s.point.w for s in solutions])).T)
+
+    def _dual_variables(self, solutions: list[LinearSolution]) -> list[FloatArray]:
+        """Those of every task on its own rows, 0 for rows that cost nothing."""
+        labels, cost = self.data.extra, self.data.extra.weights(self.data)
+        spread: list[FloatArray] = []
+        for task, solution in zip(labels.scheme.tasks(labels.label), solutions, strict=True):
+            beta = np.zeros(len(task.rows))
+            beta[cost[task.rows] > 0] = solution.point.beta
+            spread.append(beta)
+        return spread
 
 
 def _require(estimator: Any) -> None:
@@ -103,18 +176,10 @@ def _require(estimator: Any) -> None:
         raise ValueError(f"{what} has solvers of its own, got solver={estimator.solver!r}; use 'auto'")
 
 
-def _features(fitted: NystroemMap, rows: Any, threads: int, stored: bool) -> Design:
-    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-    size = getattr(rows, "dtype", np.dtype(np.float64)).itemsize
-    if stored or n * fitted.factor_.shape[1] * size <= STORED_BYTES:
-        return backend_for("cpu").design(fitted.transform(rows), threads)
-    return MappedDesign(fitted, rows, threads)
-
-
 def _tasks(estimator: Any, data: Training, left_out: Any = None) -> _Tasks:
     """The tasks of the estimator's scheme, without the rows ``left_out`` (bool) and those that cost nothing."""
     labels = data.extra
-    cost = estimator.C * labels.weights(data)
+    cost = row_costs(estimator.C, labels.weights(data))
     counts = cost > 0 if left_out is None else (cost > 0) & ~left_out
     loss, penalty, problems, where = Hinge(), resolve_penalty("l2"), [], []
     for task in labels.scheme.tasks(labels.label):
@@ -150,86 +215,6 @@ def _start(design: Design, tasks: _Tasks, k: int, beta: FloatArray, intercept: f
     spread = np.zeros(len(beta))
     spread[slice(None) if own is None else own] = feasible
     return LinearPoint(design.combine(spread), intercept if problem.fit_intercept else 0.0, feasible)
-
-
-def _coefficients(fitted: NystroemMap, solutions: list[LinearSolution]) -> FloatArray:
-    """(tasks, landmarks)."""
-    return np.ascontiguousarray(fitted.expansion(np.column_stack([s.point.w for s in solutions])).T)
-
-
-def _spread(estimator: Any, data: Training, solutions: list[LinearSolution]) -> list[FloatArray]:
-    """Dual variables of every task on its own rows, 0 for those that cost nothing."""
-    labels, cost = data.extra, data.extra.weights(data)
-    spread: list[FloatArray] = []
-    for task, solution in zip(labels.scheme.tasks(labels.label), solutions, strict=True):
-        beta = np.zeros(len(task.rows))
-        beta[cost[task.rows] > 0] = solution.point.beta
-        spread.append(beta)
-    return spread
-
-
-def _certified(
-    estimator: Any,
-    data: Training,
-    kernel: Kernel,
-    fitted: NystroemMap,
-    solutions: list[LinearSolution],
-    coef: FloatArray,
-) -> list[Certificate] | None:
-    if estimator.certify is False:
-        return None
-    labels, cost = data.extra, estimator.C * data.extra.weights(data)
-    delivered = []
-    tasks = zip(labels.scheme.tasks(labels.label), solutions, _spread(estimator, data, solutions), strict=True)
-    for task, solution, beta in tasks:
-        problem = SVCProblem(task.sign, cost[task.rows], estimator.fit_intercept)
-        delivered.append(Delivered(data.kept[task.rows], problem, beta, solution.point.intercept))
-    factor = None if estimator.certify == "full" else fitted.factor_
-    return judge_approximation(kernel, data.X, delivered, data.kept[fitted.component_indices_], coef, factor)
-
-
-def _publish(
-    estimator: Any, data: Training, fitted: NystroemMap, solutions: list[LinearSolution], coef: FloatArray
-) -> None:
-    labels = data.extra
-    table = labels.scheme.pack(_spread(estimator, data, solutions), labels.label)
-    estimator._publish_table(data, table, np.array([solution.point.intercept for solution in solutions]))
-    estimator.n_iter_ = np.array([solution.n_iter for solution in solutions], dtype=np.int64)
-    estimator.landmarks_ = data.kept[fitted.component_indices_].astype(np.int32)
-    estimator.landmark_vectors_ = estimator._support(data, estimator.landmarks_).vectors
-    estimator.landmark_coef_ = coef
-
-
-def _known_scores(design: Design, solutions: list[LinearSolution]) -> FloatArray:
-    """(n, tasks) scores of the rows that count."""
-    return np.column_stack([design.scores(s.point.w) + s.point.intercept for s in solutions])
-
-
-def _calibrate(
-    estimator: Any,
-    data: Training,
-    fitted: NystroemMap,
-    design: Design,
-    solutions: list[LinearSolution],
-    options: _Options,
-) -> None:
-    """Solve the problem without the rows of each fold in turn, on the same landmarks, and calibrate on these."""
-    number = estimator._new_folds(data)
-    scores, coef, intercept = _known_scores(design, solutions), [], []
-    known = []
-    for task, beta in zip(data.extra.scheme.tasks(data.extra.label), _spread(estimator, data, solutions), strict=True):
-        known.append(np.zeros(len(number)))
-        known[-1][task.rows] = beta
-    for fold in range(int(number.max(initial=-1)) + 1):
-        held = number == fold
-        tasks = _tasks(estimator, data, held)
-        starts = [_start(design, tasks, k, beta, solutions[k].point.intercept) for k, beta in enumerate(known)]
-        found = solve_linear(options, design, *tasks, starts, FitReporter(options, data.X, data.y))
-        coef.append(_coefficients(fitted, found))
-        intercept.append([solution.point.intercept for solution in found])
-        scores[held] = _known_scores(design, found)[held]
-    folds = Folds(number, np.array(coef), np.array(intercept).reshape(len(coef), -1))
-    estimator._publish_calibration(data, folds, scores)
 
 
 def landmark_scores(estimator: Any, X: Any, coef: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """The kernel machine: what SVC, NuSVC, SVR, NuSVR, OneClassSVM and SVDD have in common.
 
-``fit`` validates, builds the problems, has them solved and certified, and only then publishes attributes: an error
-on the way leaves the estimator as it was.
+``fit`` checks the data and hands over to :func:`maxmargin.estimators._fit.fit`; :class:`KernelTasks` is what kernel
+machines add to it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._rows import count, dense
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin._validation import kept_rows
-from maxmargin.certificates import worst
-from maxmargin.estimators._kernel_model import KernelModel, as_dense
-from maxmargin.estimators._machine import Training, check_target, leaves_no_trace, seed_of
+from maxmargin._validation import Scaling, kept_rows, scaled
+from maxmargin.estimators._fit import Family, fit
+from maxmargin.estimators._kernel_folds import known_scores, solve_folds
+from maxmargin.estimators._kernel_model import KernelModel
+from maxmargin.estimators._machine import Training, check_target, leaves_no_trace
+from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._progress import FitReporter
-from maxmargin.estimators._run import Outcome, Task, certify_outcomes, history, run_tasks
+from maxmargin.estimators._proof import Goal, certified_outcomes
+from maxmargin.estimators._run import Outcome, Task, history, run_tasks
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems import FEASIBILITY_TOL, Problem
 from maxmargin.solvers import NAMES
@@ -52,14 +56,14 @@ class KernelMachine(KernelModel):
     def _problems(self, data: Training, kernel: Kernel) -> list[tuple[IntArray, Problem]]:
         """(rows of X, problem) of every task; may raise on targets that make no sense."""
 
-    def _publish(self, data: Training, outcomes: list[Outcome]) -> None:
-        """Set the fitted attributes that scikit-learn's machine has; here those of a machine with one task."""
+    def _write(self, data: Training, outcomes: list[Outcome]) -> None:
+        """The fitted attributes that scikit-learn's machine has; here those of a machine with one task."""
         (outcome,) = outcomes
         used = np.flatnonzero(outcome.delivered.dual_coef)
         self.n_support_: Any = np.array([len(used)], dtype=np.int32)
         self.intercept_: Any = np.array([outcome.delivered.intercept])
         self.n_iter_: Any = outcome.solution.n_iter
-        self._publish_support(data, data.kept[used], outcome.delivered.dual_coef[None, used])
+        self._write_support(data, data.kept[used], outcome.delivered.dual_coef[None, used])
 
     def _validate_targets(self, y: Any) -> Any:
         """Targets as the machine wants them."""
@@ -93,40 +97,33 @@ class KernelMachine(KernelModel):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        return self._fit_data(self._validate(X, y, sample_weight))
+        data = self._validate(X, y, sample_weight)
+        return fit(self, data, self._family(data))
 
-    def _fit_data(self, data: Training):
-        kernel = self._resolve_kernel(data)
-        reporter = FitReporter(self, data.X, data.y)
-        outcomes = self._solve(data, kernel, reporter)
-        certificates = certify_outcomes(self.certify, kernel, data.X, outcomes, seed_of(self))
-        self._forget()
-        self.kernel_ = kernel
-        self.history_ = history(outcomes, certificates)
-        if certificates is not None:
-            self.certificates_, self.certificate_ = certificates, worst(certificates)
-        self.fit_status_ = int(any(not outcome.solution.status.reached for outcome in outcomes))
-        self.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n,)
-        self._publish(data, outcomes)
-        reporter.close()
-        return self
+    def _family(self, data: Training) -> Family[Any]:
+        """How the machine does the parts of a fit."""
+        return KernelTasks(self, data)
+
+    def _goal(self) -> Goal | None:
+        """What the certificate must show for the goal to be reached; None: the solver's own measure counts."""
+        return Goal(self.tol, self.gap_tol)
 
     def _solve(self, data: Training, kernel: Kernel, reporter: FitReporter) -> list[Outcome]:
         problems = self._problems(data, kernel)
         starts = self._warm_starts(data, problems)
         tasks = [Task(rows, problem, start) for (rows, problem), start in zip(problems, starts, strict=True)]
-        return run_tasks(self, kernel, data.X, tasks, reporter)
+        return run_tasks(FitOptions.of(self), kernel, data.X, tasks, self._solving_ends(data), reporter)
 
     def _validate(self, X, y, sample_weight) -> Training:
         began = time.perf_counter()
         X = self._checked_rows(X)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = count(X)
         target = self._validate_targets(check_target(self, y, n)) if self._needs_y(y) else None
         weight, kept = kept_rows(sample_weight, X, n)
         data = Training(X, target, weight[kept], kept, n, began=began)
         data = data._replace(extra=self._describe(data))
         self._check_gram(X)
-        return data
+        return self._scaled(data)
 
     def _needs_y(self, y: Any) -> bool:
         if y is None:
@@ -151,11 +148,12 @@ class KernelMachine(KernelModel):
     def _fitted_coefs(self, data: Training, problems: list[tuple[IntArray, Problem]]) -> list[FloatArray | None]:
         """Published coefficients of the last fit on the rows of every task."""
         table = np.zeros(data.n)
-        table[self.support_] = as_dense(self.dual_coef_).ravel()
+        table[self.support_] = dense(self.dual_coef_).ravel()
         return [table[rows] for rows, _ in problems]
 
-    def _publish_support(self, data: Training, support: IntArray, dual_coef: FloatArray) -> None:
-        """support_, support_vectors_ and dual_coef_, sparse where X was."""
+    def _write_support(self, data: Training, support: IntArray, dual_coef: FloatArray) -> None:
+        """support_, support_vectors_ and dual_coef_, sparse where X was; and what was done to X."""
+        self._write_scaling(data)
         self.support_ = support.astype(np.int32)
         self.support_vectors_: Any = self._support(data, support).vectors
         sparse_type = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
@@ -163,7 +161,7 @@ class KernelMachine(KernelModel):
 
     @property
     def coef_(self) -> Array:
-        """Weights of the features, for the linear kernel only."""
+        """Weights of the features (as scaled, with ``scale=True``), for the linear kernel only."""
         check_is_fitted(self)
         if not isinstance(self.kernel_, Linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
@@ -173,4 +171,39 @@ class KernelMachine(KernelModel):
         return coef
 
     def _linear_weights(self) -> Array:
-        return self.dual_coef_ @ self.support_vectors_
+        return self.dual_coef_ @ scaled(self.support_vectors_, Scaling.of(self))
+
+
+class KernelTasks(Family[Outcome]):
+    """Tasks of a kernel machine, on one Gram matrix."""
+
+    def __init__(self, machine: KernelMachine, data: Training):
+        self.machine, self.data = machine, data
+        self.kernel = machine._resolve_kernel(data)
+
+    def goal(self):
+        return self.machine._goal()
+
+    def solve(self, reporter):
+        return self.machine._solve(self.data, self.kernel, reporter)
+
+    def prove(self, solutions):
+        return certified_outcomes(FitOptions.of(self.machine), self.kernel, self.data.X, solutions, self.goal())
+
+    def write(self, draft, solutions, certificates, reached):
+        draft.kernel_ = self.kernel
+        draft.history_ = history(solutions, certificates)
+        draft.fit_status_ = int(not reached)
+        draft.shape_fit_ = shape_of(self.data)
+        draft._write(self.data, solutions)
+
+    def scores(self, draft, solutions):
+        return np.column_stack([known_scores(outcome) for outcome in solutions])
+
+    def cross_fit(self, draft, solutions, number):
+        return solve_folds(draft, self.data, self.kernel, solutions, number)
+
+
+def shape_of(data: Training) -> tuple[int, ...]:
+    """The shape of X, which a warm start and a certificate compare; of a sequence, its length."""
+    return data.X.shape if hasattr(data.X, "shape") else (data.n,)

@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from maxmargin.certificates import is_approximation
-from maxmargin.estimators._approximation import fit_approximation, landmark_fold_scores, landmark_scores
+from maxmargin._validation import Scaling, row_costs, scaled
+from maxmargin.delivered import is_approximation
+from maxmargin.estimators._approximation import Landmarks, landmark_fold_scores, landmark_scores
 from maxmargin.estimators._kernel_classifier import SupportVectorClassifier
+from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._params import documented
 from maxmargin.estimators._run import Task, run_tasks
-from maxmargin.estimators._single_machine import fit_all_classes
+from maxmargin.estimators._single_machine import OneProblem
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import HardMarginProblem, NuSVCProblem, SVCProblem
 
@@ -126,13 +128,14 @@ class SVC(SupportVectorClassifier):
         calibration=None,
         approximation=None,
         n_components=1000,
+        scale=False,
     ):
         self._store(locals())
 
-    def _fit_data(self, data):
+    def _family(self, data):
         if self.approximation is not None:
-            return fit_approximation(self, data)
-        return fit_all_classes(self, data) if self._multiclass in SINGLE else super()._fit_data(data)
+            return Landmarks(self, data)
+        return OneProblem(self, data) if self._multiclass in SINGLE else super()._family(data)
 
     def _task_scores(self, X):
         if is_approximation(self):
@@ -146,26 +149,27 @@ class SVC(SupportVectorClassifier):
 
     def _linear_weights(self):
         if is_approximation(self):
-            return np.asarray(self.landmark_coef_ @ self.landmark_vectors_)
+            return np.asarray(self.landmark_coef_ @ scaled(self.landmark_vectors_, Scaling.of(self)))
         return super()._linear_weights()
 
     def _problem(self, task, data, weight, kernel):
         if np.isinf(self.C):
             scale = float(kernel.diag(data.X)[data.kept[task.rows]].max())
             return HardMarginProblem(task.sign, scale, self.fit_intercept)
-        return SVCProblem(task.sign, self.C * weight, self.fit_intercept)
+        return SVCProblem(task.sign, row_costs(self.C, weight), self.fit_intercept)
 
 
 @documented
 class NuSVC(SupportVectorClassifier):
     r"""nu-support vector classifier: nu bounds the shares of margin errors (from above) and of support vectors.
 
-    For every pair of classes, in LIBSVM's scale, with v_i the row's weight,
+    For every pair of classes, with v_i the row's weight (1 unless given: then 1 / n stands before the sum),
 
-    .. math:: \min_{w,b,\rho,\xi}\; \tfrac12\|w\|^2 - \nu\rho\textstyle\sum_i v_i + \sum_i v_i \xi_i
-        \quad\text{s.t.}\quad t_i (w\cdot\phi(x_i) + b) \ge \rho - \xi_i,
+    .. math:: \min_{w,b,\rho,\xi}\; \tfrac12\|w\|^2 - \nu\rho + \frac{1}{\sum_i v_i}\sum_i v_i \xi_i
+        \quad\text{s.t.}\quad t_i (w\cdot\phi(x_i) + b) \ge \rho - \xi_i,\; \xi_i \ge 0.
 
-    then everything is divided by rho, so that the margin is at 1.
+    That is what the certificate is about, for scikit-learn's NuSVC too. The model published is this one divided by rho,
+    so that the margin is at 1.
 
     Parameters
     ----------
@@ -173,9 +177,9 @@ class NuSVC(SupportVectorClassifier):
         Where the classes are too unbalanced for it, the largest feasible nu is used, with a warning.
     {shared}
     class_weight : dict, 'balanced' or None, default=None
-        scikit-learn's NuSVC ignores it. Here nu first picks the margin rho without it, and with that C = 1 / rho; then
-        the classes' costs are C times their weights, as in SVC. ``C_`` holds that C for every pair; where nu leaves
-        (nearly) no margin it is 1000 / (nu sum(v) mean k(x, x)).
+        scikit-learn's NuSVC ignores it. Here nu first picks the margin rho without it, and with that C; then
+        the classes' costs are C times their weights, as in SVC, whose certificate it then has. ``C_`` holds that C, 1 /
+        (rho sum(v)), for every pair; where nu leaves (nearly) no margin it is 1000 / (nu sum(v) mean k(x, x)).
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Shape of the decision function beyond two classes.
     probability : bool, default='deprecated'
@@ -213,6 +217,7 @@ class NuSVC(SupportVectorClassifier):
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
 
+    _singles = ()
     _no_single = (
         "nu is the share of margin errors of a two-class problem, and one problem for all classes has no such "
         "parameter; use SVC, or 'ovo', 'ovr' or 'code'"
@@ -247,6 +252,7 @@ class NuSVC(SupportVectorClassifier):
         warm_start=False,
         code_words="one-hot",
         calibration=None,
+        scale=False,
     ):
         self._store(locals())
 
@@ -265,26 +271,30 @@ class NuSVC(SupportVectorClassifier):
     def _solve(self, data, kernel, reporter):
         if self.class_weight is None:
             return super()._solve(data, kernel, reporter)
-        # nu chooses the margin rho, and with it C = 1 / rho; from there on it is SVC with class weights
+        # nu chooses the margin, rho in LIBSVM's scale, and with it C = 1 / rho; then it is SVC with class weights
         first = [Task(rows, problem) for rows, problem in self._problems(data, kernel)]
-        outcomes = run_tasks(self, kernel, data.X, first)
+        deadline = self._solving_ends(data)
+        outcomes = run_tasks(FitOptions.of(self), kernel, data.X, first, deadline)
         weights, diagonal = data.extra.weights(data), kernel.diag(data.X)
-        tasks = []
+        tasks: list[Task] = []
+        costs: list[float] = []
         for task, outcome in zip(data.extra.scheme.tasks(data.extra.label), outcomes, strict=True):
             problem, solution = outcome.delivered.problem, outcome.solution
             least = LEAST_MARGIN * (problem.qp.budget or 0.0) * float(diagonal[outcome.delivered.rows].mean())
             rho = max(problem.offsets(solution.beta, solution.f).rho, least)
-            tasks.append(
-                Task(outcome.delivered.rows, SVCProblem(task.sign, weights[task.rows] / rho, self.fit_intercept))
-            )
-        return run_tasks(self, kernel, data.X, tasks, reporter)
+            if not rho * float(np.finfo(float).max) > 1.0:  # 1 / rho is out of range
+                raise ValueError(
+                    f"the margin that nu={self.nu} chooses is {rho:.3g}, too small for floating-point numbers: the "
+                    "rows are all but equal, or tiny; scale the features, for example with "
+                    "sklearn.preprocessing.StandardScaler, or use SVC, whose C needs no margin"
+                )
+            costs.append(1.0 / rho)
+            cost = costs[-1] * weights[task.rows]
+            tasks.append(Task(outcome.delivered.rows, SVCProblem(task.sign, cost, self.fit_intercept)))
+        self._costs = np.array(costs)  # published with the model: its certificate is about these very numbers
+        return run_tasks(FitOptions.of(self), kernel, data.X, tasks, deadline, reporter)
 
-    def _publish(self, data, outcomes):
-        super()._publish(data, outcomes)
+    def _write(self, data, outcomes):
+        super()._write(data, outcomes)
         if self.class_weight is not None:
-            weights = data.extra.weights(data)
-            tasks = data.extra.scheme.tasks(data.extra.label)
-            first = [
-                (outcome.delivered.problem.C / weights[t.rows])[0] for t, outcome in zip(tasks, outcomes, strict=True)
-            ]
-            self.C_ = np.array(first)
+            self.C_ = self.__dict__.pop("_costs")

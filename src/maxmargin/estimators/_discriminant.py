@@ -1,4 +1,4 @@
-"""Kernel discriminant analysis (M27): directions in feature space along which classes are far apart and narrow.
+"""Kernel discriminant analysis: directions in feature space along which classes are far apart and narrow.
 
 With L_w = sum_c (J_c - 1_c 1_c'/N_c)(...)' and L_b = sum_c N_c (1_c/N_c - 1/N)(...)' the scatters within and between
 classes are S_w = Phi L_w Phi' and S_b = Phi L_b Phi'. For W = Phi A
@@ -25,12 +25,11 @@ from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
+from maxmargin._rows import count, take
 from maxmargin._types import FloatArray, IntArray
-from maxmargin._validation import _free_memory, cache_bytes, kept_rows
-from maxmargin.backends import Rows, backend_for, effective_threads, single_threaded_blas
-from maxmargin.certificates import take
+from maxmargin._validation import cache_bytes, kept_rows, memory_at_first
+from maxmargin.backends import Rows, backend_for, blas_threads, effective_threads, factor_threads, single_threaded_blas
 from maxmargin.estimators._discriminant_solve import (
     Discriminants,
     Scatter,
@@ -100,6 +99,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         Threads. None: all cores, or one inside a worker of joblib's.
     random_state : int, RandomState or None, default=None
         Seed of the draw of landmarks; None is 0, so that equal fits are equal.
+    {scale}
 
     Attributes
     ----------
@@ -121,6 +121,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         What is added to their sums, so that the classes' centre is at 0.
     kernel_ : Kernel
         The kernel used, with its width.
+    {scaling}
     n_features_in_, feature_names_in_, shape_fit_
         As in scikit-learn.
 
@@ -164,6 +165,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         device="auto",
         n_jobs=None,
         random_state=None,
+        scale=False,
     ):
         self._store(locals())
 
@@ -192,7 +194,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         kernel, priors = self._resolve_kernel(data), resolve_priors(self.priors, data.extra.label, data.weight)
         landmarks = self._landmarks(data, kernel)
         self._check_memory(len(landmarks))
-        with threadpool_limits(effective_threads(self.n_jobs), user_api="blas"):
+        with blas_threads(factor_threads(len(landmarks), self.n_jobs)):
             weight = data.weight if self.n_landmarks is None else np.ones(len(landmarks))
             span = span_of(self._gram(data, kernel, landmarks), weight, self._precision(data))
             found = self._solve(data, kernel, landmarks, span, priors)
@@ -204,7 +206,8 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
     def _validate(self, X, y, sample_weight) -> Training:
         X = self._checked_rows(X)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        X = X.astype(np.float64) if self.scale and hasattr(X, "astype") else X  # as large coefficients want them
+        n = count(X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = check_target(self, y, n)
@@ -219,7 +222,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
                 f"n_components={self.n_components} is more than n_classes - 1 = {most}, the number of directions "
                 "there are; give at most that, or None"
             )
-        return data._replace(extra=labels)
+        return self._scaled(data._replace(extra=labels))
 
     def _landmarks(self, data: Training, kernel: Kernel) -> IntArray:
         """The rows that span the directions, as positions among those that count.
@@ -237,7 +240,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def _check_memory(self, m: int) -> None:
         needed = MATRICES * 8 * m**2
         auto = isinstance(self.cache_size, str)
-        allowed = MEMORY_SHARE * _free_memory() if auto else cache_bytes(self.cache_size)
+        allowed = MEMORY_SHARE * memory_at_first() if auto else cache_bytes(self.cache_size)
         if needed > allowed:
             raise ValueError(
                 f"matrices of {m} rows take {needed / 2**20:.0f} MB, more than cache_size={self.cache_size!r} allows, "
@@ -262,7 +265,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         rows = data.kept[index]
         if self._precomputed:
             return backend.prepare(program, data.X, like=like).take(rows)
-        return backend.prepare(program, self._support(data, rows).vectors, like=like)
+        return backend.prepare(program, self._support(data, rows, seen=True).vectors, like=like)
 
     def _blocks(
         self, data: Training, kernel: Kernel, landmarks: IntArray, span: Span
@@ -306,6 +309,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         self.eigenvalues_ = found.eigenvalues[: self.n_components]
         total = float(found.eigenvalues.sum())
         self.explained_variance_ratio_ = self.eigenvalues_ / (total if total > 0 else 1.0)
+        self._write_scaling(data)
         self.support_ = support.rows.astype(np.int32)
         # coefficients may be large and cancel, so that float32 would not do
         wide = hasattr(support.vectors, "astype") and support.vectors.dtype == np.float32

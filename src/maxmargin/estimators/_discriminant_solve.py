@@ -1,4 +1,4 @@
-"""The numbers behind kernel discriminant analysis (M27): a span, two scatters and their directions.
+"""The numbers behind kernel discriminant analysis: a span, two scatters and their directions.
 
 Everything happens in coordinates of the span of the landmarks (all rows, unless there are fewer landmarks). With K
 their Gram matrix and k(x) the kernel values of a row, z(x) = T' k(x) with T' K T = I are coordinates in an orthonormal
@@ -6,7 +6,7 @@ basis, and W = Phi T V for a matrix V of directions. There,
 
     S_w = sum_i v_i (z_i - m_c(i)) (z_i - m_c(i))' / N,    S_b = sum_c p_c (m_c - m) (m_c - m)',    m = sum_c p_c m_c,
 
-are K L_w K and K L_b K of M27 in the basis T (for p_c = N_c / N), and what is solved is
+are K L_w K and K L_b K in the basis T (for p_c = N_c / N), and what is solved is
 
     S_b v = mu (S_w + lam I) v,    V' (S_w + lam I) V = I,    lam = reg trace(S_w).
 

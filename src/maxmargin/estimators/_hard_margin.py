@@ -2,68 +2,109 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.certificates import worst
+from maxmargin._rows import dense
+from maxmargin.certificates import judge_linear
+from maxmargin.delivered import LinearDelivered
 from maxmargin.estimators._classifiers import SVC
-from maxmargin.estimators._linear_model import LinearFit, publish_fit
+from maxmargin.estimators._fit import Family
+from maxmargin.estimators._linear_base import refitted_folds
+from maxmargin.estimators._linear_model import LinearFit, unscaled, write_fit
+from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training
+from maxmargin.estimators._proof import Goal
 from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators._turns import fair_share
 from maxmargin.exceptions import NotSeparableError
+from maxmargin.losses import Hinge
+from maxmargin.penalties import L2
+from maxmargin.problems import LinearProblem
+from maxmargin.solvers import Record, Status
+
+#: Seconds that every task gets, however late it is.
+LEAST_TIME = 1e-3
 
 
-def fit_hard_margin(estimator: Any, data: Training) -> Any:
-    """Fit ``estimator`` (a LinearSVC with C = inf) on every task of its scheme.
+class Separated(NamedTuple):
+    """A task whose two sides were told apart, by a kernel machine; one that was stopped has said so itself."""
+
+    machine: Any
+    history: tuple[Record, ...]
+    status: Status = Status.OPTIMAL
+
+
+class HardMargin(Family[Separated]):
+    """Tasks of a LinearSVC with C = inf.
 
     Raises :class:`~maxmargin.exceptions.NotSeparableError` if the two sides of a task cannot be told apart.
     """
-    if estimator.penalty != "l2":
-        raise ValueError(f"C=inf is the hard margin, which needs penalty='l2'; got penalty={estimator.penalty!r}")
-    rows = data.rows
-    scaling = fitted_scaling(rows, data.weight) if estimator.scale else None
-    inputs = scaled(rows, scaling)
-    tasks = data.extra.scheme.tasks(data.extra.label)
-    machines = []
-    for task in tasks:
-        machine = SVC(
-            C=np.inf,
-            kernel="linear",
-            gap_tol=estimator.tol,
-            fit_intercept=estimator.fit_intercept,
-            time_limit=estimator.time_limit,
-            certify="full" if estimator.certify else False,
-            n_jobs=estimator.n_jobs,
+
+    def __init__(self, machine: Any, data: Training):
+        if machine.penalty != "l2":
+            raise ValueError(f"C=inf is the hard margin, which needs penalty='l2'; got penalty={machine.penalty!r}")
+        self.machine, self.data, self.rows = machine, data, data.rows
+        self.scaling = fitted_scaling(self.rows, data.weight) if machine.scale else None
+        self.tasks = data.extra.scheme.tasks(data.extra.label)
+
+    def goal(self):
+        return Goal(np.inf, self.machine.tol)
+
+    def solve(self, reporter):
+        machine, data, inputs, solutions = self.machine, self.data, scaled(self.rows, self.scaling), []
+        for turn, task in enumerate(self.tasks):
+            left = None
+            if machine.time_limit is not None:
+                due = fair_share(machine._solving_ends(data), len(self.tasks) - turn)
+                left = max(LEAST_TIME, due - time.perf_counter())
+            inner = SVC(
+                C=np.inf,
+                kernel="linear",
+                gap_tol=machine.tol,
+                fit_intercept=machine.fit_intercept,
+                time_limit=left,
+                certify=False,
+                n_jobs=machine.n_jobs,
+            )
+            try:
+                inner.fit(inputs[task.rows], task.sign)
+            except NotSeparableError as error:
+                raise error.on_rows(data.kept[task.rows], data.n) from None
+            solutions.append(Separated(inner, tuple(Record(*line.tolist()[1:]) for line in inner.history_)))
+        return solutions
+
+    def _model(self, solutions: list[Separated]) -> LinearFit:
+        machines = [solution.machine for solution in solutions]
+        beta = np.zeros((len(machines), len(self.data.kept)))
+        for line, task, machine in zip(beta, self.tasks, machines, strict=True):
+            line[task.rows[machine.support_]] = dense(machine.dual_coef_).ravel()
+        return LinearFit(
+            np.vstack([dense(machine.coef_) for machine in machines]),
+            np.concatenate([machine.intercept_ for machine in machines]),
+            beta,
+            np.inf,
+            max(int(machine.n_iter_.max()) for machine in machines),
+            linear_history(solutions),
         )
-        try:
-            machines.append(machine.fit(inputs[task.rows], task.sign))
-        except NotSeparableError as error:
-            raise error.on_rows(data.kept[task.rows], data.n) from None
-    estimator._forget()
-    beta = np.zeros((len(machines), len(data.kept)))
-    for line, task, machine in zip(beta, tasks, machines, strict=True):
-        line[task.rows[machine.support_]] = _dense(machine.dual_coef_).ravel()
-    fit = LinearFit(
-        np.vstack([_dense(machine.coef_) for machine in machines]),
-        np.concatenate([machine.intercept_ for machine in machines]),
-        beta,
-        np.inf,
-        max(int(machine.n_iter_.max()) for machine in machines),
-        np.concatenate([_numbered(machine.history_, k) for k, machine in enumerate(machines)]),
-    )
-    publish_fit(estimator, data, fit, scaling)
-    if estimator.certify:
-        estimator.certificates_ = [machine.certificate_ for machine in machines]
-        estimator.certificate_ = worst(estimator.certificates_)
-    return estimator
 
+    def prove(self, solutions):
+        """Of the published weights, which are sums of rows, rounded."""
+        delivered, model = [], self._model(solutions)
+        lines = zip(self.tasks, *unscaled(model.W, model.intercept, self.scaling), model.beta, strict=True)
+        for task, coef, b, beta in lines:
+            cost = np.full(len(task.rows), np.inf)
+            problem = LinearProblem(Hinge(), L2(), task.sign, cost, self.machine.fit_intercept)
+            delivered.append(LinearDelivered(problem, coef, float(b), beta[task.rows], task.rows))
+        return judge_linear(self.rows, delivered, self.scaling)
 
-def _numbered(history: np.ndarray, k: int) -> np.ndarray:
-    history = history.copy()
-    history["task"] = k
-    return history
+    def write(self, draft, solutions, certificates, reached):
+        write_fit(draft, self.data, self._model(solutions), self.scaling)
 
+    def scores(self, draft, solutions):
+        return draft._raw_scores(self.rows)
 
-def _dense(values: Any) -> Any:
-    return values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    def cross_fit(self, draft, solutions, number):
+        return refitted_folds(draft, self.data, number, self.scores(draft, solutions))

@@ -1,4 +1,7 @@
-"""Ctrl-C during a fit: the first one ends the fit with the model it has, the second one is Python's own."""
+"""Ctrl-C during a fit: the first one ends the fit with the model it has, the second one is Python's own.
+
+So does whoever runs the fit and asks it to stop (:func:`maxmargin._stop.stops_when`).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,18 @@ import threading
 from types import FrameType
 from typing import Any
 
+from maxmargin._stop import asked_to_stop
+
 
 class InterruptFlag:
-    """Context manager; call it to learn whether Ctrl-C was pressed since. Without effect outside the main thread."""
+    """Context manager; call it to learn whether the fit shall end. Outside the main thread nobody hears Ctrl-C."""
 
     def __init__(self) -> None:
-        self._pressed = False
+        self._pressed, self._asked = False, asked_to_stop()
         self._previous: Any = None
 
     def __call__(self) -> bool:
-        return self._pressed
+        return self._pressed or self._asked()
 
     def __enter__(self) -> InterruptFlag:
         if threading.current_thread() is threading.main_thread():

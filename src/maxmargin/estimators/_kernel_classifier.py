@@ -11,12 +11,14 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._rows import dense
 from maxmargin._types import FloatArray, IntArray
+from maxmargin._validation import Scaling, scaled
+from maxmargin.delivered import FoldTables
 from maxmargin.estimators._base import KernelMachine
-from maxmargin.estimators._kernel_folds import FoldTables, fold_scores, known_scores, solve_folds
-from maxmargin.estimators._kernel_model import as_dense
+from maxmargin.estimators._kernel_folds import fold_scores
 from maxmargin.estimators._machine import Training, labels_of
-from maxmargin.estimators._many_classes import Folds, ManyClasses
+from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._run import Outcome
 
 
@@ -54,31 +56,23 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
             for task in labels.scheme.tasks(labels.label)
         ]
 
-    def _publish(self, data, outcomes: list[Outcome]):
+    def _write(self, data, outcomes: list[Outcome]):
         labels = data.extra
         table = labels.scheme.pack([outcome.delivered.dual_coef for outcome in outcomes], labels.label)
         intercept = np.array([outcome.delivered.intercept for outcome in outcomes])
-        self._publish_table(data, table, intercept)
+        self._write_table(data, table, intercept)
         self.n_iter_ = np.array([outcome.solution.n_iter for outcome in outcomes], dtype=np.int64)
-        if self._multiclass == "code":
-            self._publish_fired(np.column_stack([known_scores(outcome) for outcome in outcomes]))
-        if self._wanted_calibration is not None:
-            self._publish_calibration(data, *self._cross_validated(data, outcomes))
 
-    def _cross_validated(self, data: Training, outcomes: list[Outcome]) -> tuple[Folds, FloatArray]:
-        """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
-        return solve_folds(self, data, self.kernel_, outcomes, self._new_folds(data))
-
-    def _publish_table(self, data: Training, table: FloatArray, intercept: FloatArray) -> None:
+    def _write_table(self, data: Training, table: FloatArray, intercept: FloatArray) -> None:
         """Classes, support vectors in LIBSVM's order (by class, then by row), coefficients and intercepts."""
         labels = data.extra
-        self._publish_scheme(labels, labels.scheme)
+        self._write_scheme(labels, labels.scheme)
         self.class_weight_ = labels.factors
         used = np.flatnonzero(np.any(table != 0, axis=0))
         order = used[np.argsort(labels.label[used], kind="stable")]
         self.n_support_ = np.bincount(labels.label[order], minlength=len(self.classes_)).astype(np.int32)
         self.intercept_ = intercept
-        self._publish_support(data, data.kept[order], table[:, order])
+        self._write_support(data, data.kept[order], table[:, order])
 
     def _fitted_coefs(self, data, problems):
         labels = data.extra
@@ -89,7 +83,7 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
     def _fitted_table(self, data: Training) -> FloatArray:
         """(lines, n) coefficients of the last fit."""
         table = np.zeros((self.dual_coef_.shape[0], data.n))
-        table[:, self.support_] = as_dense(self.dual_coef_)
+        table[:, self.support_] = dense(self.dual_coef_)
         return table
 
     # -- prediction -------------------------------------------------------------------------------------------
@@ -101,7 +95,7 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
 
     def _task_scores(self, X):
         scheme = self._scheme
-        blocks = scheme.blocks(as_dense(self.dual_coef_), self._support_label)
+        blocks = scheme.blocks(dense(self.dual_coef_), self._support_label)
         return scheme.from_blocks(self._products(X, blocks)) + self.intercept_
 
     def _fold_scores(self, X):
@@ -130,8 +124,8 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         return super()._decisions(scores)
 
     def _linear_weights(self):
-        coef = self._scheme.per_task(as_dense(self.dual_coef_), self._support_label)
-        weights = coef.T @ self.support_vectors_
+        coef = self._scheme.per_task(dense(self.dual_coef_), self._support_label)
+        weights = coef.T @ scaled(self.support_vectors_, Scaling.of(self))
         return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)
 
 

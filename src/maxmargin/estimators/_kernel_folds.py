@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.estimators._kernel_model import Support
+from maxmargin.delivered import Folds, FoldTables
 from maxmargin.estimators._machine import Training
-from maxmargin.estimators._many_classes import Folds
+from maxmargin.estimators._options import FitOptions
+from maxmargin.estimators._proof import warn_unless_reached
 from maxmargin.estimators._run import Outcome, Task, published_scale, run_tasks
 from maxmargin.kernels import Kernel
 from maxmargin.solvers import left_out
-
-
-class FoldTables(NamedTuple):
-    """Coefficients of all folds' machines on the rows that any of them uses."""
-
-    support: Support
-    label: IntArray  # of these rows
-    tables: FloatArray  # (folds, lines, rows), as the scheme packs them
 
 
 def solve_folds(
@@ -29,7 +22,7 @@ def solve_folds(
     """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
     scheme, label = data.extra.scheme, data.extra.label
     tasks = scheme.tasks(label)
-    places, wanted, left = [], [], data.time_left(estimator.time_limit)
+    places, wanted, deadline = [], [], data.deadline(estimator.time_limit)
     for k, (outcome, task) in enumerate(zip(outcomes, tasks, strict=True)):
         for fold in range(int(number.max(initial=-1)) + 1):
             held = number[task.rows] == fold
@@ -37,9 +30,9 @@ def solve_folds(
                 problem, start = left_out(outcome.delivered.problem, outcome.solution.beta, held)
                 places.append((fold, k))
                 wanted.append(Task(outcome.delivered.rows, problem, start))
-    trained = dict(
-        zip(places, run_tasks(estimator, kernel, data.X, wanted, time_limit=left) if wanted else [], strict=True)
-    )
+    found = run_tasks(FitOptions.of(estimator), kernel, data.X, wanted, deadline) if wanted else []
+    warn_unless_reached([outcome.solution for outcome in found])
+    trained = dict(zip(places, found, strict=True))
     # a fold that holds out no row of a task has the machine of the whole
     per_fold = [
         [trained.get((fold, k), outcomes[k]) for k in range(len(tasks))]
@@ -83,7 +76,7 @@ def fold_tables(estimator: Any, data: Training, tables: list[FloatArray]) -> Fol
 
 def held_out_scores(estimator: Any, data: Training, folds: Folds) -> FloatArray:
     """(n, tasks) scores of the rows of each fold by its own machines, of rows in none by the model itself."""
-    rows = data.X if not isinstance(data.X, list) else np.array(data.X, dtype=object)
+    rows = data.as_given if not isinstance(data.X, list) else np.array(data.X, dtype=object)
     scores = np.empty((len(data.kept), folds.intercept.shape[1]))
     for fold in range(-1, len(folds.intercept)):
         held = np.flatnonzero(folds.number == fold)

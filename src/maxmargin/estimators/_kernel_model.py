@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from maxmargin._rows import count
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin._validation import check_gram, not_numbers, resolve_gamma
+from maxmargin._validation import Scaling, check_gram, not_numbers, resolve_gamma, scaled
 from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
+from maxmargin.delivered import Support
 from maxmargin.estimators._machine import Machine, Training
+from maxmargin.estimators._scaling import fitted_scaling
 from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
 
 #: Rows predicted together: memory stays bounded however many are asked for.
 PREDICT_ROWS = 4096
-
-
-class Support(NamedTuple):
-    """Training rows that a model predicts with."""
-
-    rows: IntArray
-    vectors: Any
 
 
 class KernelModel(Machine):
@@ -38,7 +34,10 @@ class KernelModel(Machine):
         "cache_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "device": [StrOptions({"auto", "cpu"})],
         "n_jobs": [Integral, None],
+        "scale": ["boolean"],
     }
+
+    kernel_: Kernel
 
     # -- rows and kernel --------------------------------------------------------------------------------------
 
@@ -51,8 +50,22 @@ class KernelModel(Machine):
             return list(X)
         return validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation")
 
+    def _scaled(self, data: Training) -> Training:
+        """The data with X as the kernel shall see it; as they are without ``scale``."""
+        if not self.scale:
+            return data
+        if self._precomputed or isinstance(data.X, list):
+            what = "a precomputed kernel has" if self._precomputed else "rows that are not numbers have"
+            raise ValueError(f"scale=True scales features, and {what} none; set scale=False")
+        scaling = fitted_scaling(data.rows, data.weight)
+        return data._replace(X=scaled(data.X, scaling), scaling=scaling, unscaled=data.X)
+
+    def _write_scaling(self, data: Training) -> None:
+        if data.scaling is not None:
+            self.scaling_ = data.scaling
+
     def _check_gram(self, X: RowData) -> None:
-        """Refuse a precomputed matrix that is none; after the targets, of which scikit-learn wants to hear first."""
+        """Refuse what is no Gram matrix where one is given; after the targets are checked, as in scikit-learn."""
         if self._precomputed:
             check_gram(X)
 
@@ -74,11 +87,15 @@ class KernelModel(Machine):
             return data.X[np.ix_(data.kept, data.kept)]
         return [data.X[i] for i in data.kept] if isinstance(data.X, list) else data.X[data.kept]
 
-    def _support(self, data: Training, rows: IntArray) -> Support:
-        """Some training rows, as a model keeps them: a precomputed kernel needs only their numbers."""
+    def _support(self, data: Training, rows: IntArray, seen: bool = False) -> Support:
+        """Some training rows, as a model keeps them: a precomputed kernel needs only their numbers.
+
+        ``seen``: as its kernel sees them, scaled if need be.
+        """
         if self._precomputed:
             return Support(rows, np.empty((0, 0)))
-        return Support(rows, [data.X[i] for i in rows] if isinstance(data.X, list) else data.X[rows])
+        X = data.X if seen else data.as_given
+        return Support(rows, [X[i] for i in rows] if isinstance(X, list) else X[rows])
 
     # -- prediction -------------------------------------------------------------------------------------------
 
@@ -91,12 +108,13 @@ class KernelModel(Machine):
         check_is_fitted(self)
         X = self._validate_for_predict(X)
         program, backend = self.kernel_.lower(), backend_for(self.device)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = count(X)
         results = [np.zeros((n, *coef.shape[1:])) for coef in coefs]
         ends = np.cumsum([0, *map(len, coefs)])
         threads = effective_threads(self.n_jobs)
         with single_threaded_blas():
             known = support or Support(self.support_, self.support_vectors_)
+            known = known._replace(vectors=scaled(known.vectors, Scaling.of(self)))
             vectors = self._prepared(known, program, backend, getattr(X, "dtype", None))
             parts = [vectors if len(coefs) == 1 else vectors.slice(*ends[k : k + 2]) for k in range(len(coefs))]
             for first in range(0, n, PREDICT_ROWS):
@@ -106,7 +124,7 @@ class KernelModel(Machine):
         return results
 
     def _prepared(self, support: Support, program, backend, dtype):
-        """Training rows as the back end wants them; float32 rows meet them in float32 where that is safe."""
+        """Rows that a kernel sees, as the back end wants them; float32 meets float32 where that is safe."""
         if self._precomputed:
             nothing = np.empty((len(support.rows), 0))
             return backend.prepare(program, nothing, columns=np.asarray(support.rows, dtype=np.intp))
@@ -118,6 +136,7 @@ class KernelModel(Machine):
         if takes_any_rows(self.kernel) and not_numbers(X):
             return list(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
+        X = scaled(X, Scaling.of(self))
         if self._precomputed and X.shape[1] != self.shape_fit_[0]:
             raise ValueError(
                 f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
@@ -130,7 +149,3 @@ class KernelModel(Machine):
         tags.input_tags.pairwise = self._precomputed
         tags.input_tags.sparse = not self._precomputed
         return tags
-
-
-def as_dense(values: Any) -> Any:
-    return values.toarray() if sp.issparse(values) else np.asarray(values)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import math
 import time
 from abc import abstractmethod
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,26 +13,29 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
+from maxmargin._rows import count, dense, take
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import cache_bytes, kept_rows
-from maxmargin.backends import backend_for, effective_threads, run_parallel, single_threaded_blas
-from maxmargin.certificates import take
-from maxmargin.estimators._interrupt import InterruptFlag
-from maxmargin.estimators._kernel_model import KernelModel, Support
+from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
+from maxmargin.certificates import Certificate
+from maxmargin.delivered import Folds, Support
+from maxmargin.estimators._fit import Family, Passes, fit
+from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Labels, Training, check_target, labels_of, seed_of
-from maxmargin.estimators._many_classes import Folds, ManyClasses
+from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._stream import checked_chunk, require_finite_weights
+from maxmargin.estimators._turns import Turn, fair_share, side_by_side, take_turns
 from maxmargin.kernels import Kernel
 from maxmargin.multiclass import BinaryTask, Scheme
 from maxmargin.solvers import Record
 from maxmargin.solvers.expansion import KINDS, Options, Part, Source, Start, check_budget, new_run, pooled, stacked
-from maxmargin.solvers.stochastic import AVERAGED, Visits
+from maxmargin.solvers.stochastic import AVERAGED, Reached, Visits
 
 LINE = [("task", int), ("iteration", int), ("seconds", float), ("violations", int), ("vectors", int)]
 
 
-class Job(NamedTuple):
+class OnlineTask(NamedTuple):
     """One two-class task: its rows in the order of their first visit, and what steps want to know of them."""
 
     rows: IntArray
@@ -59,8 +60,10 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         "random_state": ["random_state"],
     }  # fmt: skip
 
+    _singles = ()
     _no_single = "its steps are those of a two-class problem; use SVC, or 'ovo', 'ovr' or 'code'"
     _stream: tuple[FloatArray, FloatArray]  # coefficients (tasks, vectors, 2) and states (tasks, 5) to go on from
+    _reached: Reached | None = None  # the lam that they belong to
     device = "auto"
 
     # -- what a machine must say ------------------------------------------------------------------------------
@@ -101,7 +104,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> Training:
         began = time.perf_counter()
         X = self._checked_rows(X)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = count(X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = check_target(self, y, n)
@@ -118,35 +121,14 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         return data._replace(weight=data.weight[counts], kept=data.kept[counts], extra=labels)
 
     def _fit(self, data: Training) -> Any:
-        self._fit_tasks(data)
-        if self._multiclass == "code":
-            self._publish_fired(self._nameless()._task_scores(take(data.X, data.kept)))
-        if self._wanted_calibration is not None:
-            self._calibrate(data)
-        return self
+        return fit(self, data, OnlineTasks(self, data))
 
-    def _fit_tasks(self, data: Training) -> Any:
-        labels, kernel = data.extra, self._kernel_for(data)
-        tasks = labels.scheme.tasks(labels.label)
-        gain = labels.factors[labels.label]
-        order, same = self._row_order(data.X, data.kept, data.n)
-        jobs = self._jobs(kernel, data.X, tasks, order, data.kept, data.weight, gain, data.n, whole=True)
-        reporter = FitReporter(self, data.X, data.y)
-        start = [Start.nowhere(job.before) for job in jobs]
-        source = Source(kernel, data.X, self._precomputed)
-        same = np.arange(data.n) if self.budget is None else same  # without a budget every row has a dual variable
-        parts, lines = self._trained(source, jobs, start, same, reporter)
-        self._forget()
-        self.kernel_, self.shape_fit_ = kernel, getattr(data.X, "shape", (data.n,))
-        self.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
-        self.n_iter_ = max(len(task) for task in lines)
-        self._publish_parts(data.X, parts, 0, labels, labels.scheme)
-        self._publish_fit(data, tasks, lines)
-        reporter.close()
-        return self
-
-    def _publish_fit(self, data: Training, tasks: list[BinaryTask], lines: list[Any]) -> None:
+    def _write_fit(self, data: Training, tasks: list[BinaryTask], lines: list[Any]) -> None:
         """Attributes of the subclass's own."""
+
+    def _proof(self, draft: Any, data: Training) -> list[Certificate]:
+        """Certificates of a model that was written to a draft, of a machine that has any."""
+        return []
 
     def _kernel_for(self, data: Training) -> Kernel:
         kernel = self._resolve_kernel(data)
@@ -168,7 +150,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         order = np.argsort(keys[kept], kind="stable") if self._by_value() else np.arange(len(kept))
         return order, first[place]
 
-    def _jobs(self, kernel, X, tasks, order, numbers, weight, gain, n, whole: bool) -> list[Job]:
+    def _jobs(self, kernel, X, tasks, order, numbers, weight, gain, n, whole: bool) -> list[OnlineTask]:
         """What to do for every task; ``numbers`` are the rows that count. ``whole``: C is the same for all tasks."""
         lam, jobs = self._options().lam, []
         diagonal, total = kernel.diag(X), float(weight.sum())
@@ -180,36 +162,29 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
             own_lam = lam * (total / float(weight[part].sum())) if whole else lam
             mean = float(np.average(gain[part], weights=weight[part]))
             before = self._first_step(diagonal[numbers[part]], weight[part], mean, own_lam)
-            jobs.append(Job(numbers[own], weight[own], push, own_lam, before))
+            jobs.append(OnlineTask(numbers[own], weight[own], push, own_lam, before))
         return jobs
 
-    def _trained(self, source: Source, jobs: list[Job], start, same: IntArray, reporter: FitReporter):
+    def _trained(
+        self, source: Source, jobs: list[OnlineTask], start, same: IntArray, data: Training, reporter: FitReporter
+    ):
         """(parts, [(pass, seconds, violations, vectors)]) of all tasks."""
         reporter.begin(len(jobs))
-        at_once = 1 if reporter.active else min(effective_threads(self.n_jobs), len(jobs))
+        at_once = side_by_side(reporter, len(jobs), effective_threads(self.n_jobs))
         began, options = time.perf_counter(), self._options()
-        deadline = math.inf if self.time_limit is None else began + self.time_limit
-        parts: list[Any] = [None] * len(jobs)
-        lines: list[list[tuple[int, float, int, int]]] = [[] for _ in jobs]
-        with InterruptFlag() as interrupted, single_threaded_blas():
+        with single_threaded_blas():
             source.keep_values(self._cache_bytes if options.budget is None else 0)
 
-            def stop() -> bool:
-                return interrupted() or time.perf_counter() >= deadline
+        def solve(number: int, turn: Turn) -> tuple[Any, list[Any]]:
+            job = jobs[number]
+            run = new_run(source, options._replace(lam=job.lam), job.push, same, start[number])
+            lines = self._walk(run, job, began, turn)
+            return run.part(), lines
 
-            def share(numbers: range) -> None:
-                for number in numbers:
-                    after_round, end = reporter.round_callback(number)
-                    job = jobs[number]
-                    run = new_run(source, options._replace(lam=job.lam), job.push, same, start[number])
-                    lines[number] = self._walk(run, job, began, stop, after_round)
-                    parts[number] = run.part()
-                    end()
+        solved = take_turns(solve, list(range(len(jobs))), at_once, self._solving_ends(data), reporter)
+        return tuple(zip(*(solved[number] for number in range(len(jobs))), strict=True))
 
-            run_parallel([partial(share, range(k, len(jobs), at_once)) for k in range(at_once)], at_once)
-        return parts, lines
-
-    def _walk(self, run: Any, job: Job, began: float, stop: Any, after_round: Any) -> list[Any]:
+    def _walk(self, run: Any, job: OnlineTask, began: float, turn: Turn) -> list[Any]:
         """All passes of a task."""
         visits = self._visits(job, seed_of(self))
         passes, lines = self._passes(visits.length), []
@@ -217,19 +192,19 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         for k in range(1, passes + 1):
             if k == begin + 1:
                 run.forget_average()
-            violations = run.advance(job.rows[visits.take(1)[0]], run.options.average and k > begin, stop)
+            violations = run.advance(job.rows[visits.take(1)[0]], run.options.average and k > begin, turn.is_over)
             seconds = time.perf_counter() - began
             lines.append((k, seconds, violations, run.vectors))
             record = Record(k, seconds, float(violations), 0.0, float(violations))
-            asked = after_round is not None and after_round(record)
-            if asked or self._is_done(violations) or stop():
+            asked = turn.after_round is not None and turn.after_round(record)
+            if asked or self._is_done(violations) or turn.is_over():
                 break
         return lines
 
-    def _visits(self, job: Job, seed: int) -> Visits:
+    def _visits(self, job: OnlineTask, seed: int) -> Visits:
         return Visits(backend_for("cpu"), np.arange(len(job.rows)), job.weight, self._visiting, seed)
 
-    def _publish_parts(self, X: RowData, parts: list[Part], offset: int, labels: Labels, scheme: Scheme) -> None:
+    def _write_parts(self, X: RowData, parts: list[Part], offset: int, labels: Labels, scheme: Scheme) -> None:
         """Vectors of all tasks, each once, a line of coefficients per task, and what a stream goes on from."""
         rows, table, merged = stacked(parts)
         coef = np.array([line @ part.factors for line, part in zip(table, parts, strict=True)])
@@ -237,17 +212,18 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         support = self._support(Training(X, None, np.zeros(0), rows, 0), rows[: len(rows) - len(merged)])
         vectors = support.vectors
         if len(merged) or (self.budget is not None and self.maintenance == "merge"):
-            vectors = vectors.toarray() if hasattr(vectors, "toarray") else vectors
+            vectors = dense(vectors)
             vectors = np.concatenate([vectors, merged.reshape(-1, vectors.shape[1])])
         self.support_ = np.where(rows >= offset, rows - offset, -1).astype(np.int32)
         self.support_[len(rows) - len(merged) :] = -1
         self.support_vectors_, self.dual_coef_ = vectors, coef
         self.intercept_ = np.array([part.intercept for part in parts])
         self.n_vectors_ = np.array([len(part.which) for part in parts])
-        self._publish_scheme(labels, scheme)
+        self._write_scheme(labels, scheme)
         self.class_weight_ = labels.factors
         self._stream = (table, np.array([part.state for part in parts]))
-        self.t_ = int(self._stream[1][:, 0].max())
+        self._reached = Reached("", self._options().lam, self._stream[1][:, 0].copy(), 0)
+        self.t_ = int(self._reached.steps.max())
 
     # -- streams ----------------------------------------------------------------------------------------------
 
@@ -272,9 +248,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         order, same = self._row_order(pool, numbers, known + n)
         gain = chunk.factors[chunk.label]
         jobs = self._jobs(kernel, pool, tasks, order, numbers, chunk.weight, gain, known + n, whole=False)
-        start = [Start.nowhere(job.before) for job in jobs]
-        if not first:
-            start = [Start.of(coef, state.copy()) for coef, state in zip(*self._stream, strict=True)]
+        start = self._stream_starts(jobs, first)
         source, options, parts, made = Source(kernel, pool, False), self._options(), [], []
         with single_threaded_blas():
             for job, begin in zip(jobs, start, strict=True):
@@ -290,28 +264,26 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
             number + 1,
             passes,
         )
-        self._publish_parts(pool, parts, known + n, Labels(chunk.classes, chunk.label, chunk.factors), scheme)
+        self._write_parts(pool, parts, known + n, Labels(chunk.classes, chunk.label, chunk.factors), scheme)
         return made
 
-    # -- folds and prediction ---------------------------------------------------------------------------------
+    def _stream_starts(self, jobs: list[OnlineTask], first: bool) -> list[Start]:
+        """Where every task goes on: nowhere yet, where the last chunk left it, or at the model that was published.
 
-    def _calibrate(self, data: Training) -> None:
-        """Fit the model without the rows of each fold in turn, and calibrate on the scores of these."""
-        labels, number = data.extra, self._new_folds(data)
-        scores = self._nameless()._task_scores(take(data.X, data.kept))
-        coefs, intercepts = [], []
-        for fold in range(int(number.max(initial=-1)) + 1):
-            train, held = number != fold, np.flatnonzero(number == fold)
-            model = self._nameless()
-            model.calibration, model.verbose, model.time_limit = None, 0, data.time_left(self.time_limit)
-            model.certify = model.bound = False
-            part = labels._replace(label=labels.label[train])
-            model._fit_tasks(data._replace(kept=data.kept[train], weight=data.weight[train], extra=part))
-            coefs.append((Support(model.support_, model.support_vectors_), np.ascontiguousarray(model.dual_coef_.T)))
-            intercepts.append(model.intercept_)
-            scores[held] = model._task_scores(take(data.X, data.kept[held]))
-        folds = Folds(number, coefs, np.array(intercepts).reshape(len(coefs), -1))
-        self._publish_calibration(data, folds, scores)
+        Counts of violations mean something for the lam they were made with only; at another one the steps are counted
+        anew, as their number says how much the past weighs.
+        """
+        if first:
+            return [Start.nowhere(job.before) for job in jobs]
+        lam, state = self._options().lam, self._stream[1]
+        same = self._reached is not None and self._reached.lam == lam
+        if same and hasattr(self, "chunks_"):
+            return [Start.of(coef, own.copy()) for coef, own in zip(*self._stream, strict=True)]
+        steps = state[:, 0] if same else np.array([job.before for job in jobs])
+        models = zip(self.dual_coef_, self.intercept_, steps, strict=True)
+        return [Start.at(coef, float(b), lam, float(before)) for coef, b, before in models]
+
+    # -- folds and prediction ---------------------------------------------------------------------------------
 
     def _nameless(self) -> Any:
         """A copy that takes rows without the names of their columns, and reports to nobody."""
@@ -328,3 +300,59 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
             self._scores(X, coef, support) + b
             for (support, coef), b in zip(self.folds_.coef, self.folds_.intercept, strict=True)
         ]
+
+
+class OnlineTasks(Family[Passes]):
+    """Tasks of a kernel machine that learns online."""
+
+    def __init__(self, machine: KernelOnline, data: Training):
+        self.machine, self.data, self.kernel = machine, data, machine._kernel_for(data)
+        self.tasks = data.extra.scheme.tasks(data.extra.label)
+
+    def goal(self):
+        return None
+
+    def solve(self, reporter):
+        machine, data, labels = self.machine, self.data, self.data.extra
+        gain = labels.factors[labels.label]
+        order, same = machine._row_order(data.X, data.kept, data.n)
+        jobs = machine._jobs(self.kernel, data.X, self.tasks, order, data.kept, data.weight, gain, data.n, whole=True)
+        start = [Start.nowhere(job.before) for job in jobs]
+        source = Source(self.kernel, data.X, machine._precomputed)
+        same = np.arange(data.n) if machine.budget is None else same  # without a budget every row has a dual variable
+        parts, lines = machine._trained(source, jobs, start, same, data, reporter)
+        return [Passes(*task) for task in zip(parts, lines, strict=True)]
+
+    def prove(self, solutions):
+        draft = self.machine._draft()
+        self.write(draft, solutions, None, True)
+        return self.machine._proof(draft, self.data)
+
+    def write(self, draft, solutions, certificates, reached):
+        data, lines = self.data, [solution.lines for solution in solutions]
+        draft.kernel_, draft.shape_fit_ = self.kernel, getattr(data.X, "shape", (data.n,))
+        draft.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
+        draft.n_iter_ = max(len(task) for task in lines)
+        draft._write_parts(data.X, [solution.model for solution in solutions], 0, data.extra, data.extra.scheme)
+        draft._write_fit(data, self.tasks, lines)
+
+    def scores(self, draft, solutions):
+        return draft._nameless()._task_scores(take(self.data.X, self.data.kept))
+
+    def cross_fit(self, draft, solutions, number):
+        """A fit without the rows of each fold in turn."""
+        data, labels, scores = self.data, self.data.extra, self.scores(draft, solutions)
+        coefs, intercepts, count = [], [], int(number.max(initial=-1)) + 1
+        for fold in range(count):
+            train, held = number != fold, np.flatnonzero(number == fold)
+            model, limit = draft._nameless(), draft.time_limit
+            model.calibration, model.verbose = None, 0
+            model.certify = model.bound = False
+            if limit is not None:
+                model.time_limit = fair_share(data.deadline(limit), count - fold) - data.began
+            part = labels._replace(label=labels.label[train])
+            model._fit(data._replace(kept=data.kept[train], weight=data.weight[train], extra=part))
+            coefs.append((Support(model.support_, model.support_vectors_), np.ascontiguousarray(model.dual_coef_.T)))
+            intercepts.append(model.intercept_)
+            scores[held] = model._task_scores(take(data.X, data.kept[held]))
+        return Folds(number, coefs, np.array(intercepts).reshape(len(coefs), -1)), scores

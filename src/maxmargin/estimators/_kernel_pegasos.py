@@ -1,4 +1,4 @@
-"""KernelPegasosSVC: Pegasos on the coefficients of a kernel expansion, with a budget if asked (M17)."""
+"""KernelPegasosSVC: Pegasos on the coefficients of a kernel expansion, with a budget if asked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from maxmargin.certificates import certify_tasks, worst
+from maxmargin.certificates import certify_tasks
 from maxmargin.estimators._kernel_online import KernelOnline
 from maxmargin.estimators._machine import leaves_no_trace
 from maxmargin.estimators._params import document_classes
-from maxmargin.estimators._pegasos import LEAST, VISITS, _median
+from maxmargin.estimators._pegasos import LEAST, VISITS, steps_skipped
 from maxmargin.solvers.expansion import KINDS, Options
 
 #: Most passes that max_iter=None means.
@@ -75,7 +75,8 @@ class KernelPegasosSVC(KernelOnline):
         Megabytes of kernel values kept; a hard bound. Where all values fit each is computed once. 'auto' is 3 % of the
         free memory (a power of 2), at least 64 and at most 512.
     time_limit : float or None, default=None
-        Seconds after which the fit ends with what it has.
+        Seconds after which the fit ends with what it has. A proof that they leave no time for is not made, and the
+        certificate says so.
     certify : bool, default=True
         Whether to publish a certificate, computed from the data in float64; only without a budget.
     n_jobs : int or None, default=None
@@ -241,15 +242,17 @@ class KernelPegasosSVC(KernelOnline):
     def _first_step(self, diagonal, weight, gain, lam):
         if self.offset != "auto":
             return float(self.offset)
-        return float(np.floor(gain * (_median(diagonal, weight) + self.fit_intercept) / lam))
+        return steps_skipped(diagonal, weight, gain, lam, self.fit_intercept)
 
-    def _publish_fit(self, data, tasks, lines):
+    def _write_fit(self, data, tasks, lines):
         self.C_ = np.full(len(tasks), 1.0 / (float(self.lam) * float(data.weight.sum())))
-        if self.certify and self.budget is None:
-            weight = np.zeros(data.n)
-            weight[data.kept] = data.weight
-            self.certificates_ = certify_tasks(self, data.X, data.y, weight)
-            self.certificate_ = worst(self.certificates_)
+
+    def _proof(self, draft, data):
+        if self.budget is not None:  # merged vectors are no rows: there is no dual point to judge
+            return []
+        weight = np.zeros(data.n)
+        weight[data.kept] = data.weight
+        return certify_tasks(draft, data.X, data.y, weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""KernelPerceptron: a step for every mistake in the feature space of a kernel, and the bound on their number (M18)."""
+"""KernelPerceptron: a step for every mistake in the feature space of a kernel, and the bound on their number."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._rows import count, take
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import cache_bytes
 from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
-from maxmargin.certificates import take
+from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._kernel_online import KernelOnline
 from maxmargin.estimators._machine import check_target, leaves_no_trace
 from maxmargin.estimators._params import document_classes
-from maxmargin.estimators._run import levels_to_caller
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel
 from maxmargin.problems import HardMarginProblem
@@ -223,7 +223,7 @@ class KernelPerceptron(KernelOnline):
         """
         check_is_fitted(self)
         X = self._validate_for_predict(X)
-        y = check_target(self, y, X.shape[0] if hasattr(X, "shape") else len(X))
+        y = check_target(self, y, count(X))
         label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         return self._bounds(X, np.arange(len(label)), self._scheme.tasks(label))
 
@@ -256,7 +256,7 @@ class KernelPerceptron(KernelOnline):
     def _is_done(self, violations):
         return violations == 0
 
-    def _publish_fit(self, data, tasks, lines):
+    def _write_fit(self, data, tasks, lines):
         _warn_of_mistakes(lines)
         self.mistakes_ = np.array([sum(line[2] for line in task) for task in lines])
         if self.bound:
@@ -275,7 +275,7 @@ def most_mistakes(kernel: Kernel, X: RowData, sign: FloatArray) -> float:
     except NotSeparableError:
         return math.inf
     smallest, norm = float(np.min(sign * solution.f)), float(solution.beta @ solution.f)
-    return square * norm / smallest**2 if smallest > 0 else math.inf
+    return square * norm / smallest / smallest if smallest > 0 else math.inf
 
 
 def _warn_of_mistakes(lines: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Kernel least squares (M26)."""
+"""Kernel least squares."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_y, check_is_fitted
 
+from maxmargin._rows import count
 from maxmargin._types import FloatArray, IntArray
-from maxmargin._validation import kept_rows
-from maxmargin.backends import single_threaded_blas
+from maxmargin._validation import free_memory, kept_rows
+from maxmargin.backends import blas_threads, factor_threads, single_threaded_blas
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Training, leaves_no_trace
+from maxmargin.estimators._options import FitOptions
+from maxmargin.estimators._params import document_kernel
 from maxmargin.estimators._streamed import (
     DIRECT_ROWS,
-    Blocks,
+    StreamedValues,
     conjugate_gradients,
     draw_landmarks,
     gram_of,
@@ -35,8 +38,11 @@ from maxmargin.solvers.least_squares import (
 
 #: Most rows of a closed form by eigendecomposition, unless it is asked for.
 EIGEN_ROWS = 500
+#: Matrices of n x n doubles that a closed form has at the same time.
+MATRICES = {"eigen": 6, "cholesky": 3}
 
 
+@document_kernel
 class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
     r"""Kernel least squares, with a ridge or without, exact, with its leave-one-out residuals.
 
@@ -82,6 +88,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         Threads. None: all cores, or one inside a worker of joblib's.
     random_state : int, RandomState or None, default=None
         Seed of the landmarks.
+    {scale}
 
     Attributes
     ----------
@@ -91,6 +98,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         Numbers of the rows that a belongs to.
     support_vectors_ : ndarray or sparse matrix
         These rows.
+    {scaling}
     residual_ : float
         Of the linear system that was solved, relative to the targets: what is left to solve.
     rank_ : int
@@ -150,6 +158,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         device="auto",
         n_jobs=None,
         random_state=None,
+        scale=False,
     ):
         self._store(locals())
 
@@ -181,7 +190,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Checked input; the targets have a column per output, ``extra`` says how many dimensions they had."""
         X = self._checked_rows(X)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = count(X)
         if y is None:
             raise ValueError("KernelLeastSquares requires y to be passed, but the target y is None.")
         Y = np.asarray(_check_y(y, multi_output=True, y_numeric=True, estimator=self), dtype=np.float64)
@@ -189,7 +198,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
             raise ValueError(f"X and y have incompatible shapes: X has {n} samples, but y has {len(Y)}.")
         self._check_gram(X)
         weight, kept = kept_rows(sample_weight, X, n)
-        return Training(X, Y.reshape(n, -1), weight[kept], kept, n, extra=Y.ndim)
+        return self._scaled(Training(X, Y.reshape(n, -1), weight[kept], kept, n, extra=Y.ndim))
 
     def _solved(self, data: Training, kernel: Kernel) -> tuple[LeastSquaresSolution, IntArray]:
         """(solution, the rows of X that its coefficients belong to)."""
@@ -203,22 +212,24 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
             raise ValueError(f"solver={name!r} takes lam > 0, got lam=0; use solver='eigen', or a small lam")
         if name == "cg":
             return self._by_gradients(data, kernel), data.kept
-        K, Y = gram_of(self, data, kernel).matrix(), data.y[data.kept]
+        _require_memory(n, name)
+        K, Y = gram_of(FitOptions.of(self), data, kernel).matrix(), data.y[data.kept]
         if not np.isfinite(K).all():
             raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
-        if name == "cholesky":
-            found = solve_cholesky(K, Y, data.weight, float(self.lam), self.leave_one_out)
-            if found is not None:
-                return found, data.kept
         cut = n * np.finfo(float).eps if self.rank_tol is None else float(self.rank_tol)
-        return solve_eigen(K, Y, data.weight, float(self.lam), cut), data.kept
+        with blas_threads(factor_threads(n, self.n_jobs)):
+            if name == "cholesky":
+                found = solve_cholesky(K, Y, data.weight, float(self.lam), self.leave_one_out)
+                if found is not None:
+                    return found, data.kept
+            return solve_eigen(K, Y, data.weight, float(self.lam), cut), data.kept
 
     # -- many rows --------------------------------------------------------------------------------------------
 
     def _by_landmarks(self, data: Training, kernel: Kernel) -> tuple[LeastSquaresSolution, IntArray]:
         """f in the span of some rows: conjugate gradients on the normal equations, kernel values streamed."""
         chosen = draw_landmarks(self, data, kernel, self.n_landmarks, self.landmarks)
-        blocks = Blocks(self, data, kernel, chosen)
+        blocks = StreamedValues(self, data, kernel, chosen)
         K_mm, mass = blocks.among(), float(data.weight.sum())
         if self.lam == 0:
             raise ValueError("n_landmarks takes lam > 0, got lam=0; give a small lam")
@@ -230,20 +241,21 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
 
         with single_threaded_blas():
             a, residual, steps = solve_gradients(apply, falkon(K_mm, mass, lam), right, self.tol, self.max_iter)
-        warn_unless_solved(self, residual, "take a larger lam")
+        warn_unless_solved(FitOptions.of(self), residual, "take a larger lam")
         return LeastSquaresSolution(a, residual, n_iter=steps), chosen
 
     def _by_gradients(self, data: Training, kernel: Kernel) -> LeastSquaresSolution:
         """All rows: K is never stored."""
         Y = data.y[data.kept]
         a, residual, steps = conjugate_gradients(self, data, kernel, data.weight, float(self.lam), Y)
-        warn_unless_solved(self, residual, "take a larger lam")
+        warn_unless_solved(FitOptions.of(self), residual, "take a larger lam")
         return LeastSquaresSolution(a, residual, n_iter=steps)
 
     def _publish(self, data: Training, kernel: Kernel, solution: LeastSquaresSolution, rows: IntArray):
         flat = data.extra == 1
         self.kernel_, self.shape_fit_ = kernel, getattr(data.X, "shape", (data.n,))
         self.dual_coef_ = solution.coef[:, 0] if flat else solution.coef
+        self._write_scaling(data)
         self.support_ = rows.astype(np.int32)
         self.support_vectors_: Any = self._support(data, rows).vectors
         self.residual_, self.n_iter_ = solution.residual, max(1, solution.n_iter)
@@ -260,3 +272,13 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         """Predicted target of every row."""
         check_is_fitted(self)
         return self._scores(X, self.dual_coef_)
+
+
+def _require_memory(n: int, solver: str) -> None:
+    """MemoryError, before the work, where the matrices of a closed form cannot be stored."""
+    needed, free = MATRICES[solver] * 8 * n**2, free_memory()
+    if needed > free:
+        raise MemoryError(
+            f"solver={solver!r} stores matrices of {n} rows, {needed / 2**20:.0f} MB, and {free / 2**20:.0f} are free; "
+            "take fewer rows, n_landmarks, or solver='cg' with lam > 0"
+        )

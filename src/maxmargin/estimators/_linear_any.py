@@ -1,4 +1,4 @@
-"""Any loss with any penalty: LinearClassifier and LinearRegressor (M11-M13)."""
+"""Any loss with any penalty: LinearClassifier and LinearRegressor."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from maxmargin.estimators._linear_base import LinearMachine, LinearRegressorMachine
 from maxmargin.estimators._linear_classifier import LinearClassifierMachine
 from maxmargin.estimators._linear_params import documented_linear
+from maxmargin.estimators._linear_single import LinearOneProblem
 from maxmargin.estimators._machine import Training
-from maxmargin.losses import LOSSES, Loss, resolve_loss
+from maxmargin.losses import LOSSES, Logistic, Loss, resolve_loss
+from maxmargin.multiclass import LIKELIHOOD
 from maxmargin.penalties import PENALTIES, Penalty, resolve_penalty
 
 
@@ -44,13 +46,17 @@ class LinearClassifier(_AnyPair, LinearClassifierMachine):
     .. math:: \min_{w,b}\; P(w) + \sum_i C_i L(t_i, w\cdot x_i + b)
         \quad=\quad nC \Bigl(\lambda P(w) + \tfrac1n \sum_i L(t_i, f_i)\Bigr),\qquad \lambda = \tfrac{1}{nC},
 
-    for two classes with signs t_i, and for every class against the rest beyond two.
+    for two classes with signs t_i, and for every class against the rest beyond two. The scores of the logistic loss are
+    log-odds: with it the model has ``predict_proba`` without a calibration, 1 / (1 + e^-f) of its tasks; beyond two
+    classes they are divided by their sum (coupled, for all-vs-all and code words). ``multiclass='softmax'`` is
+    multinomial logistic regression, one problem for all classes with the probabilities e^f_m / sum_o e^f_o.
 
     Parameters
     ----------
     loss : str or Loss, default='hinge'
         A name or value of :mod:`maxmargin.losses`: 'hinge', 'squared_hinge', 'logistic', 'exponential', 'squared',
-        'perceptron', or any other convex one. 'zero_one' and 'sigmoid' are refused: they are not convex.
+        or any other convex one. 'zero_one' and 'sigmoid' are refused: they are not convex; 'perceptron' is refused
+        because w = 0 minimises it: :class:`~maxmargin.Perceptron` goes its own way.
     penalty : str, Penalty or None, default='l2'
         A name or value of :mod:`maxmargin.penalties`: 'l2', 'l1', 'elasticnet', 'pnorm', None. 'l0' is refused.
     lam : float or None, default=None
@@ -69,7 +75,8 @@ class LinearClassifier(_AnyPair, LinearClassifierMachine):
 
     References
     ----------
-    Li, Sun and Toh 2018 (semismooth Newton inside the method of multipliers); Hsieh et al. 2008 (coordinate descent).
+    Li, Sun and Toh 2018 (semismooth Newton inside the method of multipliers); Hsieh et al. 2008 (coordinate descent);
+    Boehning 1992 (multinomial logistic regression).
 
     Examples
     --------
@@ -86,6 +93,12 @@ class LinearClassifier(_AnyPair, LinearClassifierMachine):
         **_AnyPair._parameter_constraints,
     }
 
+    @property
+    def _log_odds(self) -> bool:
+        """The logistic loss is a negative log-likelihood in base 2: its scores are log-odds, whatever the base."""
+        return isinstance(resolve_loss(self.loss), Logistic)
+
+    _singles = (LIKELIHOOD,)
     _no_single = "its loss is not one of a pair's margin; use LinearSVC, or 'ovo', 'ovr' or 'code'"
 
     def __init__(
@@ -112,6 +125,26 @@ class LinearClassifier(_AnyPair, LinearClassifierMachine):
         calibration=None,
     ):
         self._store(locals())
+
+    def _family(self, data):
+        if self._multiclass != LIKELIHOOD:
+            return super()._family(data)
+        if not self._log_odds:
+            raise ValueError(f"multiclass='softmax' is the logistic loss of all classes; got loss={self.loss!r}")
+        if self.solver not in ("auto", "newton"):
+            raise ValueError(f"multiclass='softmax' is solved by Newton's method alone; got solver={self.solver!r}")
+        return LinearOneProblem(self, data)
+
+    def _pair(self):
+        loss, penalty = super()._pair()
+        signs = np.array([-1.0, 1.0])
+        if loss.convex and not loss.value(signs, np.zeros(2)).any():  # no score is better than 0 for either class
+            raise ValueError(
+                f"loss {self.loss!r} is 0 for a model with w = 0, and no loss is less: 0 minimises it, whatever the "
+                "data; use Perceptron, which stops at the first hyperplane that makes no mistake, or a loss that asks "
+                "for a margin, such as 'hinge'"
+            )
+        return loss, penalty
 
 
 @documented_linear

@@ -1,6 +1,7 @@
 """The linear machine: what LinearSVC, LinearSVR, LinearClassifier and LinearRegressor have in common.
 
-``fit`` validates, scales if asked to, states the problems, has them solved and certified, and only then publishes.
+``fit`` checks the data and hands over to :func:`maxmargin.estimators._fit.fit`; :class:`LinearTasks` is what linear
+machines add to it.
 """
 
 from __future__ import annotations
@@ -18,14 +19,19 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin._validation import kept_rows
+from maxmargin._validation import kept_rows, row_costs
 from maxmargin.backends import backend_for, effective_threads
-from maxmargin.certificates import Certificate, LinearDelivered, Scaling, judge_linear, worst
-from maxmargin.estimators._linear_model import LinearFit, dense_coef, publish_fit, published_weights
+from maxmargin.certificates import Certificate, Scaling, judge_linear
+from maxmargin.delivered import Folds, LinearDelivered
+from maxmargin.estimators._fit import Family, fit
+from maxmargin.estimators._linear_model import LinearFit, dense_coef, published_weights, unscaled, write_fit
 from maxmargin.estimators._linear_run import linear_history, solve_linear
 from maxmargin.estimators._machine import Machine, Training, check_target, leaves_no_trace
-from maxmargin.estimators._progress import FitReporter
+from maxmargin.estimators._options import FitOptions
+from maxmargin.estimators._proof import Goal
 from maxmargin.estimators._scaling import fitted_scaling, scaled, warn_of_unequal_columns
+from maxmargin.estimators._stream import require_finite_weights
+from maxmargin.estimators._turns import fair_share
 from maxmargin.losses import Loss
 from maxmargin.penalties import Penalty
 from maxmargin.problems import LinearProblem
@@ -71,8 +77,8 @@ class LinearMachine(Machine):
         """C, what a row of weight 1 pays for its loss."""
         return float(self.C)
 
-    def _publish_labels(self, data: Training) -> None:
-        """Set the attributes that have to do with the targets."""
+    def _write_labels(self, data: Training) -> None:
+        """The attributes that have to do with the targets; the last ones written."""
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -98,33 +104,20 @@ class LinearMachine(Machine):
         return self._fit(self._validate(X, y, sample_weight))
 
     def _fit(self, data: Training):
-        return self._fit_tasks(data)
+        return fit(self, data, self._family(data))
 
-    def _fit_tasks(self, data: Training):
-        rows = data.rows
-        cost = self._cost(data)
-        problems, where = self._problems(data, cost)
-        scaling = fitted_scaling(rows, data.weight) if self.scale else None
-        design = backend_for("cpu").design(scaled(rows, scaling), effective_threads(self.n_jobs))
-        if not self.scale:
-            warn_of_unequal_columns(design, getattr(self, "feature_names_in_", None))
-        starts = self._warm_starts(data, problems, where, scaling)
-        reporter = FitReporter(self, data.X, data.y)
-        solutions = solve_linear(self, design, problems, where, starts, reporter)
-        certificates = self._certified(rows, problems, where, solutions, scaling)
-        self._forget()
-        self._publish(data, where, solutions, scaling, cost)
-        if certificates is not None:
-            self.certificates_, self.certificate_ = certificates, worst(certificates)
-        reporter.close()
-        return self
+    def _family(self, data: Training) -> Family[Any]:
+        """How the machine does the parts of a fit."""
+        return LinearTasks(self, data)
 
     def _problems(self, data: Training, cost: float) -> tuple[list[LinearProblem], list[IntArray | None]]:
         """(problem, its rows among those that count, or None for all of them) of every task."""
         loss, penalty = self._pair()
         require_convex(loss, penalty)
         targets = self._targets(data)
-        problems = [LinearProblem(loss, penalty, t.values, cost * t.weight, self.fit_intercept) for t in targets]
+        problems = [
+            LinearProblem(loss, penalty, t.values, row_costs(cost, t.weight), self.fit_intercept) for t in targets
+        ]
         return problems, [t.rows for t in targets]
 
     def _validate(self, X, y, sample_weight) -> Training:
@@ -141,13 +134,6 @@ class LinearMachine(Machine):
 
     def _described(self, data: Training) -> Training:
         return data
-
-    def _certified(self, rows: RowData, problems, where, solutions, scaling) -> list[Certificate] | None:
-        if not self.certify:
-            return None
-        points = [solution.point for solution in solutions]
-        tasks = zip(problems, points, where, strict=True)
-        return judge_linear(rows, [LinearDelivered(p, s.w, s.intercept, s.beta, own) for p, s, own in tasks], scaling)
 
     def _warm_starts(
         self, data: Training, problems: list[LinearProblem], where: list[IntArray | None], scaling: Scaling | None
@@ -169,15 +155,6 @@ class LinearMachine(Machine):
 
     def _same_labels(self, data: Training) -> bool:
         return True
-
-    def _publish(self, data: Training, where, solutions: list[LinearSolution], scaling, cost: float) -> None:
-        points = [solution.point for solution in solutions]
-        beta = np.zeros((len(points), len(data.kept)))
-        for line, point, own in zip(beta, points, where, strict=True):
-            line[slice(None) if own is None else own] = point.beta
-        W, intercept = np.array([point.w for point in points]), np.array([point.intercept for point in points])
-        n_iter = max(solution.n_iter for solution in solutions)
-        publish_fit(self, data, LinearFit(W, intercept, beta, cost, n_iter, linear_history(solutions)), scaling)
 
     def slack(self, X, y):
         """How far every row falls short of the loss's zero: of margin 1, or of the tube around its target.
@@ -210,8 +187,7 @@ class LinearRegressorMachine(RegressorMixin, LinearMachine):
     def _targets(self, data):
         return [Target(data.y[data.kept], data.weight)]
 
-    def _publish(self, data, where, solutions, scaling, cost):
-        super()._publish(data, where, solutions, scaling, cost)
+    def _write_labels(self, data):
         self.coef_: Any = self.coef_.ravel()
 
     def predict(self, X):
@@ -223,3 +199,80 @@ class LinearRegressorMachine(RegressorMixin, LinearMachine):
     def _slack_of(self, f, y):
         tube = getattr(self._pair()[0], "epsilon", 0.0)
         return np.maximum(0.0, np.abs(np.asarray(y, dtype=np.float64)[:, None] - f) - tube)
+
+
+class LinearTasks(Family[LinearSolution]):
+    """Tasks of a linear machine, on one design."""
+
+    def __init__(self, machine: Any, data: Training, whole: Training | None = None):
+        self.machine, self.data = machine, data
+        self.whole = data if whole is None else whole  # with rows that the fit only looks at
+        self.rows, self.cost = data.rows, machine._cost(data)
+        self.problems, self.where = machine._problems(data, self.cost)
+        self.scaling = fitted_scaling(self.rows, data.weight) if machine.scale else None
+
+    def goal(self):
+        return Goal(np.inf, self.machine.tol)
+
+    def solve(self, reporter):
+        machine = self.machine
+        design = backend_for("cpu").design(scaled(self.rows, self.scaling), effective_threads(machine.n_jobs))
+        if not machine.scale:
+            warn_of_unequal_columns(design, getattr(machine, "feature_names_in_", None))
+        starts = machine._warm_starts(self.data, self.problems, self.where, self.scaling)
+        deadline = machine._solving_ends(self.data)
+        solutions = solve_linear(FitOptions.of(machine), design, self.problems, self.where, starts, deadline, reporter)
+        for point in (solution.point for solution in solutions):
+            require_finite_weights(np.concatenate([point.w, point.beta, [point.intercept]]))
+        return solutions
+
+    def prove(self, solutions):
+        return judged_tasks(self.rows, self.problems, self.where, solutions, self.scaling)
+
+    def write(self, draft, solutions, certificates, reached):
+        points = [solution.point for solution in solutions]
+        beta = np.zeros((len(points), len(self.data.kept)))
+        for line, point, own in zip(beta, points, self.where, strict=True):
+            line[slice(None) if own is None else own] = point.beta
+        W, intercept = np.array([point.w for point in points]), np.array([point.intercept for point in points])
+        n_iter = max(solution.n_iter for solution in solutions)
+        model = LinearFit(W, intercept, beta, self.cost, n_iter, linear_history(solutions))
+        write_fit(draft, self.data, model, self.scaling)
+
+    def scores(self, draft, solutions):
+        return draft._raw_scores(self.whole.rows)
+
+    def cross_fit(self, draft, solutions, number):
+        """A fit without the rows of each fold in turn."""
+        return refitted_folds(draft, self.whole, number, self.scores(draft, solutions))
+
+
+def refitted_folds(machine: Any, data: Training, number: IntArray, scores: FloatArray) -> tuple[Folds, FloatArray]:
+    """(the machines of all folds, held-out scores in place of ``scores``), each fitted from where the whole one is."""
+    labels, rows, coef, intercept = data.extra, data.rows, [], []
+    count = int(number.max(initial=-1)) + 1
+    for fold in range(count):
+        train, held = number != fold, np.flatnonzero(number == fold)
+        model, limit = machine._for_fold(), machine.time_limit
+        if limit is not None:
+            model.time_limit = fair_share(data.deadline(limit), count - fold) - data.began
+        part = labels._replace(label=labels.label[train])
+        model._fit(data._replace(kept=data.kept[train], weight=data.weight[train], extra=part))
+        coef.append(dense_coef(model))
+        intercept.append(model.intercept_)
+        scores[held] = model._raw_scores(rows[held])
+    return Folds(number, np.array(coef), np.array(intercept).reshape(len(coef), -1)), scores
+
+
+def judged_tasks(
+    rows: RowData,
+    problems: list[LinearProblem],
+    where: list[IntArray | None],
+    solutions: list[LinearSolution],
+    scaling: Scaling | None,
+) -> list[Certificate]:
+    """Certificates of the models as they are published."""
+    points = [solution.point for solution in solutions]
+    coef, b = unscaled(np.array([p.w for p in points]), np.array([p.intercept for p in points]), scaling)
+    tasks = zip(problems, coef, b.tolist(), [p.beta for p in points], where, strict=True)
+    return judge_linear(rows, [LinearDelivered(*task) for task in tasks], scaling)

@@ -16,8 +16,10 @@ from sklearn.utils.validation import validate_data
 from maxmargin._types import FloatArray, RowData
 from maxmargin.estimators._linear_base import LinearMachine, Target
 from maxmargin.estimators._linear_model import dense_coef
-from maxmargin.estimators._machine import Training, labels_of
-from maxmargin.estimators._many_classes import Folds, ManyClasses
+from maxmargin.estimators._machine import labels_of
+from maxmargin.estimators._many_classes import ManyClasses
+from maxmargin.multiclass import SINGLE
+from maxmargin.problems import ALL_CLASSES
 
 
 class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, LinearMachine):
@@ -29,8 +31,9 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    #: Whether a fold may start at the fit on all rows: only if it ends at its own optimum wherever it started.
-    _folds_start_warm: ClassVar[bool] = True
+    #: Whether a fit ends at its own optimum wherever it started: only then may folds, and the cells of a search, start
+    #: at another fit.
+    _forgets_start: ClassVar[bool] = True
 
     def _validate_targets(self, y):
         if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
@@ -53,15 +56,18 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
             for task in labels.scheme.tasks(labels.label)
         ]
 
-    def _publish_labels(self, data):
-        self._publish_scheme(data.extra, data.extra.scheme)
+    def _write_labels(self, data):
+        self._write_scheme(data.extra, data.extra.scheme)
         self.class_weight_ = data.extra.factors
 
     def _same_labels(self, data):
         return self._same_scheme(data.extra)
 
     def _slack_of(self, f, y):
-        return np.maximum(0.0, 1.0 - self._signs(y) * f)
+        if self.multiclass_ not in SINGLE or len(self.classes_) == 2:
+            return np.maximum(0.0, 1.0 - self._signs(y) * f)
+        label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        return ALL_CLASSES[self.multiclass_](label, np.ones(len(f)), len(self.classes_)).slack(f)[:, None]
 
     def _signs(self, y: Any) -> FloatArray:
         """(n, tasks) signs of these classes, nan where a row is not of the task."""
@@ -74,37 +80,11 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
 
     # -- fit --------------------------------------------------------------------------------------------------
 
-    def _fit(self, data: Training):
-        super()._fit(data)
-        if self._multiclass == "code":
-            self._publish_fired(self._raw_scores(data.rows))
-        if self._wanted_calibration is not None:
-            self._calibrate(data)
-        return self
-
-    def _calibrate(self, data: Training) -> None:
-        """Fit the model without the rows of each fold in turn, and calibrate on the scores of these."""
-        labels, rows = data.extra, data.rows
-        number = self._new_folds(data)
-        scores = self._raw_scores(rows)
-        coef, intercept = [], []
-        for fold in range(int(number.max(initial=-1)) + 1):
-            train, held = number != fold, np.flatnonzero(number == fold)
-            part = labels._replace(label=labels.label[train])
-            model = self._for_fold(data.time_left(self.time_limit))._fit_tasks(
-                data._replace(kept=data.kept[train], weight=data.weight[train], extra=part)
-            )
-            coef.append(dense_coef(model))
-            intercept.append(model.intercept_)
-            scores[held] = model._raw_scores(rows[held])
-        folds = Folds(number, np.array(coef), np.array(intercept).reshape(len(coef), -1))
-        self._publish_calibration(data, folds, scores)
-
-    def _for_fold(self, time_limit: float | None) -> Any:
+    def _for_fold(self) -> Any:
         """A copy to be fitted on part of the rows, quietly and without proof."""
         model = copy.copy(self)
-        model.calibration, model.certify, model.verbose, model.time_limit = None, False, 0, time_limit
-        model.warm_start = self._folds_start_warm
+        model.calibration, model.certify, model.verbose = None, False, 0
+        model.warm_start = self._forgets_start
         for name in [name for name in vars(model) if name.startswith(("_skl_", "_callback", "_parent_"))]:
             del model.__dict__[name]
         return model

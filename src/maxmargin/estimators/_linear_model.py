@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from maxmargin._rows import dense
 from maxmargin._types import Array, FloatArray
 from maxmargin.certificates import Scaling
 from maxmargin.estimators._machine import Training
@@ -23,36 +23,42 @@ class LinearFit(NamedTuple):
     history: Array
 
 
-def publish_fit(estimator: Any, data: Training, fit: LinearFit, scaling: Scaling | None) -> None:
+def write_fit(estimator: Any, data: Training, fit: LinearFit, scaling: Scaling | None) -> None:
     """Everything of a model with dual variables."""
-    publish_weights(estimator, fit.W, fit.intercept, scaling)
+    write_weights(estimator, fit.W, fit.intercept, scaling)
     used = np.flatnonzero(np.any(fit.beta != 0, axis=0))
     estimator.support_, estimator.dual_coef_ = data.kept[used], np.ascontiguousarray(fit.beta[:, used])
     estimator.C_, estimator.n_iter_, estimator.history_ = fit.cost, fit.n_iter, fit.history
     estimator.shape_fit_ = data.X.shape
-    estimator._publish_labels(data)
+    estimator._write_labels(data)
 
 
-def publish_weights(estimator: Any, W: FloatArray, intercept: FloatArray, scaling: Scaling | None) -> None:
+def write_weights(estimator: Any, W: FloatArray, intercept: FloatArray, scaling: Scaling | None) -> None:
     """coef_ and intercept_ for rows as they come, margin_, and the scaling if there was one."""
-    shift = scaling or Scaling.none(W.shape[1])
-    estimator.coef_ = W / shift.scale
-    estimator.intercept_ = intercept - estimator.coef_ @ shift.center
+    estimator.coef_, estimator.intercept_ = unscaled(W, intercept, scaling)
     estimator.margin_ = margins_of(W)
     if scaling is not None:
         estimator.center_, estimator.scale_ = scaling
 
 
+def unscaled(W: FloatArray, intercept: FloatArray, scaling: Scaling | None) -> tuple[FloatArray, FloatArray]:
+    """(weights, intercepts) for rows as they come: what is published, and judged."""
+    if scaling is None:
+        return W, intercept
+    coef = W / scaling.scale
+    return coef, intercept - coef @ scaling.center
+
+
 def published_weights(estimator: Any, scaling: Scaling | None) -> tuple[FloatArray, FloatArray]:
-    """Invert :func:`publish_weights`: (W, intercepts) in scaled units, as arrays of their own."""
+    """Invert :func:`write_weights`: (W, intercepts) in scaled units, as arrays of their own."""
     coef = dense_coef(estimator)
     shift = scaling or Scaling.none(coef.shape[1])
-    return coef * shift.scale, np.atleast_1d(estimator.intercept_) + coef @ shift.center
+    return shift.seen(coef, np.atleast_1d(estimator.intercept_))
 
 
 def dense_coef(estimator: Any) -> FloatArray:
     """coef_ as (tasks, d), whatever it was turned into."""
-    return estimator.coef_.toarray() if sp.issparse(estimator.coef_) else np.atleast_2d(estimator.coef_)
+    return np.atleast_2d(dense(estimator.coef_))
 
 
 def margins_of(W: FloatArray) -> FloatArray:

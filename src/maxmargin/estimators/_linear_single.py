@@ -1,62 +1,82 @@
-"""LinearSVC with all classes in one problem: Crammer and Singer's or Weston and Watkins'."""
+"""All classes in one problem: LinearSVC's (Crammer and Singer, Weston and Watkins) and LinearClassifier's softmax."""
 
 from __future__ import annotations
 
-import math
-import time
 from typing import Any
 
 import numpy as np
 
 from maxmargin.backends import backend_for, single_threaded_blas
 from maxmargin.certificates import Scaling, judge_linear_all_classes
+from maxmargin.estimators._fit import Family
 from maxmargin.estimators._interrupt import InterruptFlag
-from maxmargin.estimators._linear_model import LinearFit, publish_fit, published_weights
+from maxmargin.estimators._linear_base import refitted_folds
+from maxmargin.estimators._linear_model import LinearFit, published_weights, unscaled, write_fit
 from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training, seed_of
-from maxmargin.estimators._progress import FitReporter
-from maxmargin.estimators._run import warn_unless_reached
+from maxmargin.estimators._proof import Goal
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.estimators._single_machine import all_classes_problem
-from maxmargin.solvers import AllClassesLinear, AllClassesPoint, Watch
+from maxmargin.penalties import resolve_penalty
+from maxmargin.problems import ShortfallProblem, SoftmaxProblem
+from maxmargin.solvers import AllClassesLinear, AllClassesPoint, AllClassesSolution, SoftmaxNewton, Watch, aimed
 
 
-def fit_linear_all_classes(estimator: Any, data: Training) -> Any:
-    """Fit ``estimator``, a LinearSVC, as one problem; its ``loss`` is not used, as in scikit-learn."""
-    if estimator.penalty != "l2":
-        raise ValueError(
-            f"multiclass={estimator._multiclass!r} needs penalty='l2' and a finite C; got penalty={estimator.penalty!r}"
+class LinearOneProblem(Family[AllClassesSolution]):
+    """All classes of a linear machine in one problem; LinearSVC's ``loss`` is not used, as in scikit-learn."""
+
+    def __init__(self, machine: Any, data: Training):
+        if resolve_penalty(machine.penalty).name != "l2":
+            raise ValueError(
+                f"multiclass={machine._multiclass!r} needs penalty='l2' and a finite C; got penalty={machine.penalty!r}"
+            )
+        self.machine, self.data, self.cost = machine, data, machine._cost(data)
+        self.problem = all_classes_problem(machine, data, self.cost)
+        self.rows = data.rows
+        self.scaling = fitted_scaling(self.rows, data.weight) if machine.scale else None
+
+    def goal(self):
+        return Goal(np.inf, self.machine.tol)
+
+    def solve(self, reporter):
+        machine, data = self.machine, self.data
+        reporter.begin(1)
+        after_round, end = reporter.round_callback(0)
+        with InterruptFlag() as interrupted, single_threaded_blas():
+            deadline = machine._solving_ends(data)
+            watch = Watch(0.0, aimed(machine.tol), machine.max_iter, deadline, interrupted, after_round)
+            start, X = _warm_start(machine, data, self.scaling), scaled(self.rows, self.scaling)
+            if isinstance(self.problem, SoftmaxProblem):
+                solution = SoftmaxNewton(backend_for("cpu")).solve(self.problem, X, watch, start)
+            else:
+                assert isinstance(self.problem, ShortfallProblem)
+                solution = AllClassesLinear(backend_for("cpu"), seed_of(machine)).solve(self.problem, X, watch, start)
+        end()
+        return [solution]
+
+    def prove(self, solutions):
+        (solution,) = solutions
+        coef, b = unscaled(solution.W, solution.intercept, self.scaling)
+        return [judge_linear_all_classes(self.rows, self.problem, coef, b, solution.alpha, self.scaling)]
+
+    def write(self, draft, solutions, certificates, reached):
+        (solution,) = solutions
+        W, b, two = solution.W, solution.intercept, self.problem.n_classes == 2
+        model = LinearFit(
+            W[1:] - W[:1] if two else W,
+            b[1:] - b[:1] if two else b,
+            solution.alpha.T,
+            self.cost,
+            solution.n_iter,
+            linear_history(solutions),
         )
-    problem = all_classes_problem(estimator, data)
-    rows = data.rows
-    scaling = fitted_scaling(rows, data.weight) if estimator.scale else None
-    reporter = FitReporter(estimator, data.X, data.y)
-    reporter.begin(1)
-    deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
-    after_round, end = reporter.round_callback(0)
-    with InterruptFlag() as interrupted, single_threaded_blas():
-        watch = Watch(0.0, estimator.tol, estimator.max_iter, deadline, interrupted, after_round)
-        solver = AllClassesLinear(backend_for("cpu"), seed_of(estimator))
-        solution = solver.solve(problem, scaled(rows, scaling), watch, _warm_start(estimator, data, scaling))
-    end()
-    warn_unless_reached([solution])
-    W, b, alpha = solution.W, solution.intercept, solution.alpha
-    certificate = judge_linear_all_classes(rows, problem, W, b, alpha, scaling) if estimator.certify else None
-    estimator._forget()
-    two = problem.n_classes == 2
-    fit = LinearFit(
-        W[1:] - W[:1] if two else W,
-        b[1:] - b[:1] if two else b,
-        alpha.T,
-        float(estimator.C),
-        solution.n_iter,
-        linear_history([solution]),
-    )
-    publish_fit(estimator, data, fit, scaling)
-    if certificate is not None:
-        estimator.certificates_, estimator.certificate_ = [certificate], certificate
-    reporter.close()
-    return estimator
+        write_fit(draft, self.data, model, self.scaling)
+
+    def scores(self, draft, solutions):
+        return draft._raw_scores(self.rows)
+
+    def cross_fit(self, draft, solutions, number):
+        return refitted_folds(draft, self.data, number, self.scores(draft, solutions))
 
 
 def _warm_start(estimator: Any, data: Training, scaling: Scaling | None) -> AllClassesPoint | None:
@@ -66,7 +86,7 @@ def _warm_start(estimator: Any, data: Training, scaling: Scaling | None) -> AllC
         return None
     alpha = np.zeros((data.n, len(estimator.classes_)))
     alpha[estimator.support_] = estimator.dual_coef_.T
-    _, b = published_weights(estimator, scaling)
-    b = np.concatenate([-b, b]) / 2 if len(b) == 1 else b
-    alpha = alpha[data.kept]
-    return AllClassesPoint(alpha, b)
+    W, b = published_weights(estimator, scaling)
+    if len(b) == 1:  # the model keeps the difference of its two classes, which are opposite
+        W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
+    return AllClassesPoint(alpha[data.kept], b, np.ascontiguousarray(W.T))

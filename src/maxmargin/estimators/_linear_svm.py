@@ -8,21 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from maxmargin.estimators._hard_margin import fit_hard_margin
+from maxmargin.estimators._hard_margin import HardMargin
 from maxmargin.estimators._linear_base import LinearMachine, LinearRegressorMachine
 from maxmargin.estimators._linear_classifier import LinearClassifierMachine
 from maxmargin.estimators._linear_params import documented_linear
-from maxmargin.estimators._linear_single import fit_linear_all_classes
+from maxmargin.estimators._linear_single import LinearOneProblem
+from maxmargin.estimators._params import fill_docstring
 from maxmargin.losses import EpsilonInsensitive, SquaredEpsilonInsensitive, resolve_loss
 from maxmargin.multiclass import SINGLE
 from maxmargin.penalties import resolve_penalty
-from maxmargin.problems import ALL_CLASSES
 
 #: Parameters that scikit-learn's linear machines have and these keep for compatibility only.
 COMPATIBLE = """dual : 'auto' or bool, default='auto'
-        Kept for compatibility; without effect: the solver is chosen for the problem.
-    intercept_scaling : float, default=1.0
-        Kept for compatibility; without effect: the intercept is never penalised."""
+    Kept for compatibility; without effect: the solver is chosen for the problem.
+intercept_scaling : float, default=1.0
+    Kept for compatibility; without effect: the intercept is never penalised."""
 
 
 @documented_linear
@@ -120,18 +120,10 @@ class LinearSVC(LinearClassifierMachine):
     def _pair(self):
         return resolve_loss(self.loss), resolve_penalty(self.penalty)
 
-    def _slack_of(self, f, y):
-        if self.multiclass_ not in SINGLE or len(self.classes_) == 2:
-            return super()._slack_of(f, y)
-        label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        return ALL_CLASSES[self.multiclass_](label, np.ones(len(f)), len(self.classes_)).slack(f)[:, None]
-
-    def _fit_tasks(self, data):
+    def _family(self, data):
         if self._multiclass in SINGLE:
-            return fit_linear_all_classes(self, data)
-        if np.isinf(self.C):
-            return fit_hard_margin(self, data)
-        return super()._fit_tasks(data)
+            return LinearOneProblem(self, data)
+        return HardMargin(self, data) if np.isinf(self.C) else super()._family(data)
 
 
 @documented_linear
@@ -212,4 +204,4 @@ class LinearSVR(LinearRegressorMachine):
 
 
 for _machine in (LinearSVC, LinearSVR):
-    _machine.__doc__ = (_machine.__doc__ or "").replace("{compatible}", COMPATIBLE)
+    fill_docstring(_machine, compatible=COMPATIBLE)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from maxmargin.estimators._base import KernelTasks
 from maxmargin.estimators._kernel_classifier import KernelClassifier
 from maxmargin.estimators._lssvc_solve import cross_validated, left_out_scores, solve_tasks
 from maxmargin.estimators._params import document_classes, document_kernel
@@ -68,6 +69,7 @@ class LSSVC(KernelClassifier):
     random_state : int, RandomState or None, default=None
         Seed of the preconditioner's landmarks, of the rows that a bounded certificate recomputes, of the folds of a
         calibration and of random code words.
+    {scale}
 
     Attributes
     ----------
@@ -93,6 +95,7 @@ class LSSVC(KernelClassifier):
         Weights of the features, of the linear kernel.
     support_, support_vectors_, intercept_, n_support_, fit_status_, shape_fit_
         As in :class:`~maxmargin.SVC`.
+    {scaling}
 
     References
     ----------
@@ -119,6 +122,7 @@ class LSSVC(KernelClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
+    _singles = ()
     _no_single = (
         "least squares on one-hot targets, as one problem for all classes, falls apart into one machine per class, "
         "which is 'ovr'; use 'ovr', 'ovo' or 'code'"
@@ -148,20 +152,31 @@ class LSSVC(KernelClassifier):
         n_jobs=None,
         verbose=False,
         random_state=None,
+        scale=False,
     ):
         self._store(locals())
+
+    def _goal(self):
+        return None  # tol is about the residual of the linear system
 
     def _solve(self, data, kernel, reporter):
         number = None if self._wanted_calibration is None else self._new_folds(data)
         return solve_tasks(self, data, kernel, reporter, number)
 
-    def _publish(self, data, outcomes):
-        super()._publish(data, outcomes)
+    def _write(self, data, outcomes):
+        super()._write(data, outcomes)
         self.residual_ = max(outcome.residual for outcome in outcomes)
         if self.leave_one_out:
             decided = self._decisions(left_out_scores(self, data, outcomes))
             self.loo_decision_ = np.full((data.n, *decided.shape[1:]), np.nan)
             self.loo_decision_[data.kept] = decided
 
-    def _cross_validated(self, data, outcomes):
-        return cross_validated(self, data, outcomes)
+    def _family(self, data):
+        return LeastSquaresTasks(self, data)
+
+
+class LeastSquaresTasks(KernelTasks):
+    """Tasks of an LSSVC, whose folds came with their solutions."""
+
+    def cross_fit(self, draft, solutions, number):
+        return cross_validated(draft, self.data, solutions)

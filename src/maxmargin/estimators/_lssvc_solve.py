@@ -6,27 +6,30 @@ import time
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-from maxmargin._foreign import Delivered
+from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
-from maxmargin._validation import _free_memory, cache_bytes
-from maxmargin.backends import effective_threads, run_queue, single_threaded_blas
-from maxmargin.certificates import take
+from maxmargin._validation import cache_bytes, memory_at_first, row_costs
+from maxmargin.backends import blas_threads, factor_threads, run_queue
+from maxmargin.delivered import Delivered, Folds
+from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._kernel_folds import held_out_scores, known_scores, packed_folds
 from maxmargin.estimators._machine import Training
-from maxmargin.estimators._many_classes import Folds
+from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._progress import FitReporter
-from maxmargin.estimators._run import Outcome, levels_to_caller
+from maxmargin.estimators._run import Outcome
 from maxmargin.estimators._streamed import DIRECT_ROWS, conjugate_gradients, gram_of, warn_unless_solved
 from maxmargin.kernels import Kernel
-from maxmargin.problems import LSSVCProblem
+from maxmargin.problems import LSSVCProblem, Offsets
 from maxmargin.solvers import Record, Solution, Status
 from maxmargin.solvers.bordered import Bordered, solve_bordered
+
+if TYPE_CHECKING:
+    from maxmargin.estimators._lssvc import LSSVC
 
 #: Matrices of a task's size that the closed form takes room for, and the share of the free memory it may take.
 MATRICES, MEMORY_SHARE = 3, 0.5
@@ -34,7 +37,7 @@ MATRICES, MEMORY_SHARE = 3, 0.5
 HOPELESS = 0.1
 
 
-class FoldMachine(NamedTuple):
+class FoldSolution(NamedTuple):
     """A task's machine without the rows of one fold."""
 
     coef: FloatArray  # one per row of the task
@@ -48,7 +51,7 @@ class LSOutcome(Outcome):
 
     residual: float
     number: IntArray | None = None  # the fold of every row of the fit
-    folds: tuple[FoldMachine, ...] = ()
+    folds: tuple[FoldSolution, ...] = ()
     left_out: FloatArray | None = None  # scores of every row by the machine without it
 
 
@@ -70,7 +73,7 @@ class Group(NamedTuple):
 
 
 def solve_tasks(
-    estimator: Any, data: Training, kernel: Kernel, reporter: FitReporter, number: IntArray | None
+    machine: LSSVC, data: Training, kernel: Kernel, reporter: FitReporter, number: IntArray | None
 ) -> list[LSOutcome]:
     """An outcome per task; with ``number``, the fold of every row that counts, the folds' machines too."""
     tasks = data.extra.scheme.tasks(data.extra.label)
@@ -79,8 +82,9 @@ def solve_tasks(
         groups = [Group(list(range(len(tasks))), tasks[0].rows, np.column_stack([task.sign for task in tasks]))]
     else:
         groups = [Group([k], task.rows, task.sign[:, None]) for k, task in enumerate(tasks)]
-    run = _Run(estimator, data, kernel, groups, number, reporter)
-    with single_threaded_blas() if run.at_once > 1 else threadpool_limits(run.threads, user_api="blas"):
+    run = _Run(machine, data, kernel, groups, number, reporter)
+    largest = max(len(group.rows) for group in groups)
+    with blas_threads(1 if run.at_once > 1 else factor_threads(largest, machine.n_jobs)):
         run_queue([partial(run.solve, group) for group in groups], run.at_once)
     run.warn()
     return [run.found[k] for k in range(len(tasks))]
@@ -91,20 +95,21 @@ class _Run:
 
     def __init__(
         self,
-        estimator: Any,
+        machine: LSSVC,
         data: Training,
         kernel: Kernel,
         groups: list[Group],
         number: IntArray | None,
         reporter: FitReporter,
     ):
-        self.estimator, self.data, self.kernel, self.number, self.reporter = estimator, data, kernel, number, reporter
-        self.C = float(estimator.C) * data.extra.weights(data)
-        self.threads = effective_threads(estimator.n_jobs)
+        self.machine, self.data, self.kernel, self.number, self.reporter = machine, data, kernel, number, reporter
+        self.C = row_costs(float(machine.C), data.extra.weights(data))
+        self.options = FitOptions.of(machine)
+        self.threads = self.options.threads
         largest, side_by_side = max(len(group.rows) for group in groups), min(self.threads, len(groups))
-        self.closed = _closed(estimator, largest, side_by_side)
+        self.closed, self.told = _closed(machine, largest, side_by_side), False
         self.at_once = side_by_side if self.closed and not reporter.active else 1
-        self.gram: Any = gram_of(estimator, data, kernel) if self.closed else None
+        self.gram: Any = gram_of(self.options, data, kernel) if self.closed else None
         self.found: dict[int, LSOutcome] = {}
 
     def solve(self, group: Group) -> None:
@@ -129,12 +134,12 @@ class _Run:
         if not np.isfinite(K).all():
             raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
         if not np.isfinite(C.max() * np.abs(K).max()):
-            raise ValueError(f"C={self.estimator.C:g} times the kernel's values is not finite; take a smaller C")
-        left_out = self.estimator.leave_one_out
-        solved = solve_bordered(K, T, C, self.estimator.fit_intercept, left_out or self.number is not None)
+            raise ValueError(f"C={self.machine.C:g} times the kernel's values is not finite; take a smaller C")
+        left_out = self.machine.leave_one_out
+        solved = solve_bordered(K, T, C, self.machine.fit_intercept, left_out or self.number is not None)
         folds = [solved.without(held, T) for held in self._held(group)]
         machines = [
-            tuple(FoldMachine(beta[:, k], float(b[k]), f[:, k]) for beta, b, f in folds) for k in range(T.shape[1])
+            tuple(FoldSolution(beta[:, k], float(b[k]), f[:, k]) for beta, b, f in folds) for k in range(T.shape[1])
         ]
         loo = solved.each_left_out(T) if left_out else None
         return self._outcomes(group, solved, K @ solved.beta, Work(1, n**2 // 2, began), machines, loo)
@@ -144,7 +149,7 @@ class _Run:
         solved, f, steps, reached = self._without(group, np.zeros(len(group.rows), dtype=bool))
         folds = [self._without(group, held)[0] for held in self._held(group)]
         machines = [
-            tuple(FoldMachine(fold.beta[:, k], float(fold.intercept[k]), None) for fold in folds)
+            tuple(FoldSolution(fold.beta[:, k], float(fold.intercept[k]), None) for fold in folds)
             for k in range(group.T.shape[1])
         ]
         work = Work(steps, (steps + 1) * len(group.rows) ** 2, began, reached)
@@ -152,15 +157,15 @@ class _Run:
 
     def _without(self, group: Group, held: Any) -> tuple[Bordered, FloatArray, int, bool]:
         """(the machines without the rows ``held``, f = K beta, steps, whether to tol) by conjugate gradients."""
-        rows, bias, T = group.rows[~held], self.estimator.fit_intercept, group.T[~held]
+        rows, bias, T = group.rows[~held], self.machine.fit_intercept, group.T[~held]
         part, C = self.data._replace(kept=self.data.kept[rows], weight=self.data.weight[rows]), self.C[rows]
-        some, residual, steps = conjugate_gradients(self.estimator, part, self.kernel, C, 1.0, T, sum_zero=bias)
-        warn_unless_solved(self.estimator, residual, "take a smaller C")
-        f = gram_of(self.estimator, part, self.kernel).product(some)
+        some, residual, steps = conjugate_gradients(self.machine, part, self.kernel, C, 1.0, T, sum_zero=bias)
+        warn_unless_solved(self.options, residual, "take a smaller C")
+        f = gram_of(self.options, part, self.kernel).product(some)
         intercept = C @ (T - f) / C.sum() if bias else np.zeros(T.shape[1])
         beta = np.zeros_like(group.T)
         beta[~held] = some
-        return Bordered(beta, intercept), f, steps, residual <= self.estimator.tol
+        return Bordered(beta, intercept), f, steps, residual <= self.machine.tol
 
     def _held(self, group: Group) -> list[Any]:
         """The rows of the group that every fold holds out."""
@@ -174,7 +179,7 @@ class _Run:
         solved: Bordered,
         f: FloatArray,
         work: Work,
-        machines: list[tuple[FoldMachine, ...]],
+        machines: list[tuple[FoldSolution, ...]],
         loo: FloatArray | None,
     ) -> list[LSOutcome]:
         """An outcome per task of the group; ``f`` = K beta."""
@@ -183,7 +188,7 @@ class _Run:
                 "the coefficients are not finite; scale the features, for example with StandardScaler, or take a "
                 "smaller C"
             )
-        rows, C, bias, outcomes = self.data.kept[group.rows], self.C[group.rows], self.estimator.fit_intercept, []
+        rows, C, bias, outcomes = self.data.kept[group.rows], self.C[group.rows], self.machine.fit_intercept, []
         for k in range(group.T.shape[1]):
             beta, b = np.ascontiguousarray(solved.beta[:, k]), float(solved.intercept[k])
             problem = LSSVCProblem(np.ascontiguousarray(group.T[:, k]), C, bias)
@@ -191,10 +196,11 @@ class _Run:
             residual = float(np.sqrt(C @ left**2 / C.sum()))  # the targets are of size 1
             if self.closed and not residual <= HOPELESS:
                 raise ValueError(
-                    f"C={self.estimator.C:g} is too large for kernel values of this size: rounding errors leave a "
+                    f"C={self.machine.C:g} is too large for kernel values of this size: rounding errors leave a "
                     f"relative residual of {residual:.1e}; take a smaller C, or scale the features"
                 )
-            reached = residual <= self.estimator.tol if work.reached is None else work.reached
+            reached = residual <= self.machine.tol  # of what is published, whatever conjugate gradients believe
+            self.told = self.told or work.reached is False
             status = Status.OPTIMAL if reached else Status.STALLED if self.closed else Status.MAX_ITER
             seconds = time.perf_counter() - work.began
             solution = Solution(beta, np.ascontiguousarray(f[:, k]), status, work.steps, (), work.entries, seconds)
@@ -204,31 +210,31 @@ class _Run:
         return outcomes
 
     def warn(self) -> None:
-        """Tell the user of a closed form that rounding did not let solve its system to ``tol``."""
+        """Tell the user of a system that rounding did not let solve to ``tol``; steps that were too few are told of."""
         residual = max(outcome.residual for outcome in self.found.values())
-        if self.closed and not residual <= self.estimator.tol:
+        if not self.told and not residual <= self.machine.tol:
             warnings.warn(
-                f"rounding errors left a relative residual of {residual:.1e}, more than tol={self.estimator.tol:g}: "
+                f"rounding errors left a relative residual of {residual:.1e}, more than tol={self.machine.tol:g}: "
                 "C is too large for kernel values of this size; take a smaller C, or scale the features",
                 ConvergenceWarning,
                 stacklevel=levels_to_caller(),
             )
 
 
-def _closed(estimator: Any, n: int, at_once: int) -> bool:
+def _closed(machine: LSSVC, n: int, at_once: int) -> bool:
     """Whether tasks of ``n`` rows are solved in closed form; an error where that was asked for and cannot be."""
-    auto = isinstance(estimator.cache_size, str)
-    allowed = MEMORY_SHARE * _free_memory() if auto else cache_bytes(estimator.cache_size)
+    auto = isinstance(machine.cache_size, str)
+    allowed = MEMORY_SHARE * memory_at_first() if auto else cache_bytes(machine.cache_size)
     needed = MATRICES * 8 * n**2 * at_once
-    closed = estimator.solver == "cholesky" or (
-        estimator.solver == "auto" and n <= DIRECT_ROWS and (needed <= allowed or estimator.leave_one_out)
+    closed = machine.solver == "cholesky" or (
+        machine.solver == "auto" and n <= DIRECT_ROWS and (needed <= allowed or machine.leave_one_out)
     )
     if closed and needed > allowed:
         raise ValueError(
-            f"matrices of {n} rows take {needed / 2**20:.0f} MB, more than cache_size={estimator.cache_size!r} allows, "
+            f"matrices of {n} rows take {needed / 2**20:.0f} MB, more than cache_size={machine.cache_size!r} allows, "
             f"{allowed / 2**20:.0f} MB; use solver='cg' (without leave_one_out), or give a larger cache_size"
         )
-    if estimator.leave_one_out and not closed:
+    if machine.leave_one_out and not closed:
         raise ValueError(
             f"leave_one_out=True needs the closed form, which tasks of {n} rows do not get by themselves; use "
             "solver='cholesky', or fewer rows"
@@ -237,33 +243,33 @@ def _closed(estimator: Any, n: int, at_once: int) -> bool:
 
 
 def _record(outcome: LSOutcome, seconds: float) -> Record:
-    judged = outcome.delivered.problem.judged(
-        outcome.delivered.dual_coef, outcome.solution.f, outcome.delivered.intercept
-    )
-    return Record(outcome.solution.n_iter, seconds, judged.primal, judged.dual, float(judged.terms.sum()))
+    task, f = outcome.delivered, outcome.solution.f
+    offsets, problem = Offsets(intercept=task.intercept), task.problem
+    primal, dual = problem.primal(task.dual_coef, f, offsets), problem.dual(task.dual_coef, f)
+    return Record(outcome.solution.n_iter, seconds, primal, dual, problem.gap(task.dual_coef, f, offsets))
 
 
-def cross_validated(estimator: Any, data: Training, outcomes: list[LSOutcome]) -> tuple[Folds, FloatArray]:
+def cross_validated(machine: LSSVC, data: Training, outcomes: list[LSOutcome]) -> tuple[Folds, FloatArray]:
     """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
     number, count = outcomes[0].number, len(outcomes[0].folds)
     assert number is not None  # a calibration was asked for when they were solved
     machines = [[(own.folds[k].coef, own.folds[k].intercept) for own in outcomes] for k in range(count)]
-    folds = packed_folds(estimator, data, number, machines)
+    folds = packed_folds(machine, data, number, machines)
     whole = all(len(outcome.delivered.rows) == len(number) for outcome in outcomes)
     if not whole or any(outcomes[0].folds[k].held is None for k in range(count)):
-        return folds, held_out_scores(estimator, data, folds)
+        return folds, held_out_scores(machine, data, folds)
     scores = np.column_stack([known_scores(outcome) for outcome in outcomes])
     for k in range(count):
         scores[number == k] = np.column_stack([outcome.folds[k].held for outcome in outcomes])
     return folds, scores
 
 
-def left_out_scores(estimator: Any, data: Training, outcomes: list[LSOutcome]) -> FloatArray:
+def left_out_scores(machine: LSSVC, data: Training, outcomes: list[LSOutcome]) -> FloatArray:
     """(n, tasks) scores of the rows that count, each by machines that have not seen it."""
     tasks = data.extra.scheme.tasks(data.extra.label)
     scores = np.empty((len(data.kept), len(tasks)))
     if any(len(task.rows) < len(data.kept) for task in tasks):  # a pair has not seen the rows of other classes
-        scores = estimator._task_scores(take(data.X, data.kept))
+        scores = machine._task_scores(take(data.as_given, data.kept))
     for k, (task, outcome) in enumerate(zip(tasks, outcomes, strict=True)):
         scores[task.rows, k] = outcome.left_out
     return scores

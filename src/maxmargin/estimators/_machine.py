@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import math
+import threading
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, wraps
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -14,6 +16,11 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_y
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin._validation import Scaling, unchanged_by_errors
+from maxmargin.backends import blas_threads, effective_threads
+
+#: Part of a time limit that a machine takes before the folds of its calibration begin.
+FIRST_PART = 0.5
 
 
 class Training(NamedTuple):
@@ -26,15 +33,25 @@ class Training(NamedTuple):
     n: int
     extra: Any = None  # what the machine's :meth:`_describe` found out about the targets
     began: float = 0.0  # when the fit began
+    scaling: Scaling | None = None  # what a kernel machine's ``scale`` did to X
+    unscaled: RowData | None = None  # X before that
 
     @property
     def rows(self) -> RowData:
         """The rows of X that count."""
         return self.X if len(self.kept) == self.n else self.X[self.kept]
 
-    def time_left(self, limit: float | None) -> float | None:
-        """What is left of a time limit, at least a millisecond."""
-        return None if limit is None else max(1e-3, limit - (time.perf_counter() - self.began))
+    @property
+    def as_given(self) -> RowData:
+        """X as the user gave it."""
+        return self.X if self.unscaled is None else self.unscaled
+
+    def deadline(self, limit: float | None) -> float:
+        """When a fit with this time limit must end, on the clock of ``time.perf_counter``; the one place that says it.
+
+        It counts from the beginning of the fit, so that checks, maps and earlier parts of the fit count too.
+        """
+        return math.inf if limit is None else self.began + limit
 
 
 def leaves_no_trace(fit: Any) -> Any:
@@ -42,16 +59,18 @@ def leaves_no_trace(fit: Any) -> Any:
 
     @wraps(fit)
     def guarded(self, *args, **kwargs):
-        before = dict(self.__dict__)
-        try:
+        with unchanged_by_errors(self), _own_blas(self):
             return fit(self, *args, **kwargs)
-        except BaseException:
-            internal = {k: v for k, v in self.__dict__.items() if k.startswith(("_skl_", "_callback", "_parent_"))}
-            self.__dict__.clear()
-            self.__dict__.update({**before, **internal})
-            raise
 
     return guarded
+
+
+def _own_blas(estimator: Any) -> AbstractContextManager[None]:
+    """In a thread beside others, BLAS on a number of threads that no other fit changes: its bits depend on it."""
+    n_jobs = getattr(estimator, "n_jobs", None)
+    if threading.current_thread() is threading.main_thread() or not (n_jobs is None or isinstance(n_jobs, Integral)):
+        return nullcontext()
+    return blas_threads(effective_threads(int(n_jobs))) if n_jobs else blas_threads(effective_threads())
 
 
 class Machine(CallbackSupportMixin, BaseEstimator):
@@ -63,11 +82,30 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         """Names of the parameters; scikit-learn reads the signature anew each time, which small fits would feel."""
         return super()._get_param_names()
 
+    def _solving_ends(self, data: Training) -> float:
+        """When the solvers of the machine itself must end, so that folds have their part of the time limit, too."""
+        limit = getattr(self, "time_limit", None)
+        calibrated = getattr(self, "_wanted_calibration", None) is not None
+        return data.deadline(FIRST_PART * limit if limit is not None and calibrated else limit)
+
     def _store(self, parameters: dict[str, Any]) -> None:
         """Keep the constructor's arguments as they are (``parameters`` are its locals)."""
         for name, value in parameters.items():
             if name not in ("self", "__class__"):
                 setattr(self, name, value)
+
+    def _draft(self) -> Any:
+        """A machine with these parameters and no model yet, to be written to and then adopted."""
+        draft = object.__new__(type(self))
+        draft.__dict__.update(self.__dict__)
+        draft._forget()
+        return draft
+
+    def _adopt(self, draft: Any) -> None:
+        """Become what the draft is; nothing of the last model outlives this."""
+        self.__dict__.update(draft.__dict__)
+        for name in self.__dict__.keys() - draft.__dict__.keys():
+            del self.__dict__[name]
 
     def _forget(self) -> None:
         """Drop what the last fit published, so that no attribute outlives its model."""

@@ -1,4 +1,4 @@
-"""What every classifier has: a scheme for many classes, decisions, probabilities and prediction sets (M21).
+"""What every classifier has: a scheme for many classes, decisions, probabilities and prediction sets.
 
 A family of machines says how its tasks' scores are computed, on all of them and fold by fold; everything else is here.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -18,17 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import backend_for
 from maxmargin.calibration import KINDS, Sigmoid, fit_calibrator, fit_conformal, fit_sharpness, sharpened
+from maxmargin.delivered import Folds
 from maxmargin.estimators._machine import Labels, Training, seed_of
-from maxmargin.multiclass import BINARY, SINGLE, Fired, OneVsRest, Scheme, make_scheme
+from maxmargin.multiclass import BINARY, LIKELIHOOD, MARGIN, SINGLE, Fired, OneVsRest, Scheme, make_scheme
 from maxmargin.solvers import fold_numbers
-
-
-class Folds(NamedTuple):
-    """The models of a cross-validation, each fitted without the rows of its fold."""
-
-    number: IntArray  # the fold of every row that counts; -1: in none
-    coef: Any  # per fold, what the family keeps
-    intercept: FloatArray  # (folds, tasks)
 
 
 class ManyClasses:
@@ -40,8 +34,9 @@ class ManyClasses:
         "calibration": [StrOptions(set(KINDS)), None],
     }
 
-    #: Why the family cannot fit all classes as one problem; None if it can.
-    _no_single: ClassVar[str | None] = None
+    #: The problems for all classes that the family solves, and why no others.
+    _singles: ClassVar[tuple[str, ...]] = MARGIN
+    _no_single: ClassVar[str] = "its scores are margins; use LinearClassifier with loss='logistic'"
 
     multiclass: Any
     code_words: Any
@@ -68,7 +63,7 @@ class ManyClasses:
     def _new_scheme(self, n_classes: int) -> Scheme:
         """The scheme of a fit; an error where it makes no sense for this machine."""
         name = self._multiclass
-        if name in SINGLE and self._no_single is not None:
+        if name in SINGLE and name not in self._singles:
             raise ValueError(f"{type(self).__name__} has no multiclass={name!r}: {self._no_single}")
         return make_scheme(name, n_classes, self.code_words, seed_of(self))
 
@@ -78,7 +73,7 @@ class ManyClasses:
         words = getattr(self, "code_words_", None)
         return make_scheme(self.multiclass_, len(self.classes_), words)
 
-    def _publish_scheme(self, labels: Labels, scheme: Scheme) -> None:
+    def _write_scheme(self, labels: Labels, scheme: Scheme) -> None:
         self.classes_, self.multiclass_ = labels.classes, self._multiclass
         if self._multiclass == "code":
             self.code_words_ = scheme.words  # type: ignore[attr-defined]  # of CodeWords
@@ -92,9 +87,9 @@ class ManyClasses:
             and (words is None or np.array_equal(words, self.code_words_))
         )
 
-    def _publish_fired(self, scores: FloatArray) -> None:
+    def _write_fired(self, scores: FloatArray) -> None:
         """Report on the training rows whether exactly one machine said "mine", where there is one per class."""
-        if self._multiclass == "code" and self._scheme.per_class and len(self.classes_) > 2:
+        if self._multiclass == "code" and self._scheme.claimed is not None and len(self.classes_) > 2:
             self.fired_ = self._scheme.fired(scores)
 
     def fired(self, X) -> Fired:
@@ -144,7 +139,7 @@ class ManyClasses:
     def predict(self, X):
         """Class of every row: the arg-max of the decision function (a score of exactly 0 is ``classes_[0]``).
 
-        With a calibration it is the arg-max of the probabilities.
+        Where the model has probabilities it is their arg-max.
 
         Parameters
         ----------
@@ -157,7 +152,7 @@ class ManyClasses:
         """
         check_is_fitted(self)
         self._before_predict()
-        if self._wanted_calibration is not None and hasattr(self, "calibrators_"):
+        if self._has_probabilities:
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return self.classes_[self._scheme.classes_of(self._task_scores(X))]
 
@@ -171,13 +166,23 @@ class ManyClasses:
         """The kind of calibration that the parameters ask for."""
         return self.calibration
 
+    @property
+    def _log_odds(self) -> bool:
+        """Whether the scores of a task are log-odds, as logistic regression's are: probabilities without more ado."""
+        return False
+
+    @property
+    def _has_probabilities(self) -> bool:
+        """Whether the fitted model has probabilities, of a calibration or of its own; then they decide."""
+        return hasattr(self, "calibrators_") if self._wanted_calibration is not None else self._log_odds
+
     def _new_folds(self, data: Training) -> IntArray:
         """The fold of every row that counts; copies of a row are in one fold, so that weights equal repetition."""
         X, plain = data.X, hasattr(data.X, "shape") and not getattr(self, "_precomputed", False)
         keys = backend_for("cpu").row_keys(backend_for("cpu").design(X).rows)[data.kept] if plain else None
         return fold_numbers(data.extra.label, seed_of(self), keys)
 
-    def _publish_calibration(self, data: Training, folds: Folds, scores: FloatArray) -> None:
+    def _write_calibration(self, data: Training, folds: Folds, scores: FloatArray) -> None:
         """Fit a calibrator per task and the sets' quantiles to held-out scores (n, tasks).
 
         A class's weight counts like that of its rows: the probabilities are those of the population so weighted.
@@ -215,6 +220,16 @@ class ManyClasses:
             np.column_stack([calibrate(s) for calibrate, s in zip(self.calibrators_, seen.T, strict=True)])
         )
 
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        """(n, classes) probabilities from the scores of the tasks."""
+        two = len(self.classes_) == 2
+        if self._wanted_calibration is not None:
+            p = self._coupled(scores)
+            return p if two else sharpened(p, self.sharpness_)
+        if self.multiclass_ == LIKELIHOOD and not two:
+            return softmax(scores, axis=1)
+        return np.column_stack([expit(-scores), expit(scores)]) if two else self._scheme.couple(expit(scores))
+
     def _decided(self, scores: FloatArray) -> FloatArray:
         """(n, classes) decision scores, for two classes too."""
         return np.column_stack([-scores, scores]) if len(self.classes_) == 2 else self._scheme.decide(scores)
@@ -227,6 +242,9 @@ class ManyClasses:
             )
         return True
 
+    def _check_probabilities(self) -> bool:
+        return (self._wanted_calibration is None and self._log_odds) or self._check_calibration()
+
     def _require_calibrated(self) -> None:
         check_is_fitted(self)
         if not hasattr(self, "calibrators_"):
@@ -235,9 +253,9 @@ class ManyClasses:
                 "fit it again"
             )
 
-    @available_if(_check_calibration)
+    @available_if(_check_probabilities)
     def predict_proba(self, X):
-        """Probability of every class; needs a calibration.
+        """Probability of every class; needs a calibration, except for the logistic loss, whose scores are log-odds.
 
         Parameters
         ----------
@@ -248,14 +266,16 @@ class ManyClasses:
         -------
         ndarray of shape (n_samples, n_classes), in the order of ``classes_``
         """
-        self._require_calibrated()
-        p = self._coupled(self._task_scores(X))
-        return sharpened(p, self.sharpness_) if len(self.classes_) > 2 else p
+        if self._wanted_calibration is not None:
+            self._require_calibrated()
+        check_is_fitted(self)
+        return self._probabilities(self._task_scores(X))
 
-    @available_if(_check_calibration)
+    @available_if(_check_probabilities)
     def predict_log_proba(self, X):
         """Logarithm of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X))
+        with np.errstate(divide="ignore"):  # what is impossible to rounding has -inf
+            return np.log(self.predict_proba(X))
 
     @available_if(_check_calibration)
     def predict_set(self, X, coverage=0.9):

@@ -10,13 +10,13 @@ from sklearn.base import OutlierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._rows import dense
+from maxmargin._validation import row_costs
+from maxmargin.delivered import ON_BOUNDARY
 from maxmargin.estimators._base import KernelMachine
-from maxmargin.estimators._kernel_model import as_dense
 from maxmargin.estimators._params import documented
+from maxmargin.kernels import Linear
 from maxmargin.problems import OneClassProblem, SVDDProblem
-
-#: Scores this close to the offset, relatively, are on the boundary.
-ROUNDING = 1e-9
 
 
 class OutlierMachine(OutlierMixin, KernelMachine):
@@ -43,8 +43,8 @@ class OutlierMachine(OutlierMixin, KernelMachine):
     def _needs_y(self, y):
         return False
 
-    def _publish(self, data, outcomes):
-        super()._publish(data, outcomes)
+    def _write(self, data, outcomes):
+        super()._write(data, outcomes)
         self.offset_ = -self.intercept_
 
     def decision_function(self, X):
@@ -54,13 +54,13 @@ class OutlierMachine(OutlierMixin, KernelMachine):
     def score_samples(self, X):
         """The decision function before its offset; equal to the offset where they differ by rounding only."""
         check_is_fitted(self)
-        scores = self._scores(X, as_dense(self.dual_coef_).ravel()) - self._self_similarity(X)
-        on_boundary = np.abs(scores - self.offset_) <= ROUNDING * (np.abs(scores) + np.abs(self.offset_))
+        scores = self._raw_scores(X)
+        on_boundary = np.abs(scores - self.offset_) <= ON_BOUNDARY * (np.abs(scores) + np.abs(self.offset_))
         return np.where(on_boundary, self.offset_, scores)
 
-    def _self_similarity(self, X):
-        """What the score subtracts beside the sum over support vectors."""
-        return 0.0
+    def _raw_scores(self, X):
+        """The sum over support vectors."""
+        return self._scores(X, dense(self.dual_coef_).ravel())
 
     def predict(self, X):
         """+1 for rows inside or on the boundary, as free support vectors are, and -1 for rows outside."""
@@ -124,6 +124,7 @@ class OneClassSVM(OutlierMachine):
         device="auto",
         n_jobs=None,
         warm_start=False,
+        scale=False,
     ):
         self._store(locals())
 
@@ -138,6 +139,9 @@ class SVDD(OutlierMachine):
 
     .. math:: \min_{a,R}\; R^2 + \sum_i C_i \max(0, \|\phi(x_i) - a\|^2 - R^2)
 
+    The centre is :math:`a = \sum_i \beta_i \phi(x_i)` with :math:`0 \le \beta_i \le C_i` and
+    :math:`\sum_i \beta_i = 1`; ``dual_coef_`` holds these :math:`\beta_i`.
+
     Parameters
     ----------
     {shared}
@@ -149,7 +153,9 @@ class SVDD(OutlierMachine):
     ----------
     {attributes}
     radius_, C_ : float
-        R, and the C used.
+        R, in feature space, whatever the kernel; and the C used.
+    center_ : ndarray of shape (n_features,)
+        The centre a in the units of the rows, for the linear kernel only; of others it is no point of their space.
     offset_
         ``decision_function(X) = score_samples(X) - offset_``, that is R^2 - ||phi(x) - a||^2.
 
@@ -163,8 +169,8 @@ class SVDD(OutlierMachine):
     >>> from maxmargin import SVDD
     >>> X = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.5]])
     >>> ball = SVDD(kernel='linear', C=1.0).fit(X)
-    >>> round(float(ball.radius_), 6)
-    1.0
+    >>> round(float(ball.radius_), 6), ball.center_.round(6) + 0.0
+    (1.0, array([0., 0.]))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -192,11 +198,12 @@ class SVDD(OutlierMachine):
         device="auto",
         n_jobs=None,
         warm_start=False,
+        scale=False,
     ):
         self._store(locals())
 
     def _problems(self, data, kernel):
-        cost = self._cost(data) * data.weight
+        cost = row_costs(self._cost(data), data.weight)
         if cost.sum() < 1 - 1e-12:
             raise ValueError(
                 f"C={self.C} is too small for these rows: C times the sum of the weights, {cost.sum():.3g}, must be "
@@ -204,8 +211,8 @@ class SVDD(OutlierMachine):
             )
         return [(data.kept, SVDDProblem(kernel.diag(data.X)[data.kept], cost))]
 
-    def _publish(self, data, outcomes):
-        super()._publish(data, outcomes)
+    def _write(self, data, outcomes):
+        super()._write(data, outcomes)
         (outcome,) = outcomes
         offsets = outcome.delivered.problem.offsets(outcome.solution.beta, outcome.solution.f)
         self.C_, self.radius_ = self._cost(data), float(np.sqrt(max(offsets.rho, 0.0)))
@@ -213,8 +220,20 @@ class SVDD(OutlierMachine):
     def _cost(self, data):
         return 10.0 / float(data.weight.sum()) if self.C is None else float(self.C)
 
+    @property
+    def center_(self):
+        """The centre of the ball, for the linear kernel only."""
+        check_is_fitted(self)
+        if not isinstance(self.kernel_, Linear):
+            raise AttributeError("center_ is only available when using a linear kernel; radius_ always is")
+        return dense(self._linear_weights()).ravel()
+
+    def _raw_scores(self, X):
+        """2 a.phi(x) - k(x, x)."""
+        return 2.0 * super()._raw_scores(X) - self._self_similarity(X)
+
     def _self_similarity(self, X):
-        """k(x, x): the score is 2 a.phi(x) - k(x, x)."""
+        """k(x, x)."""
         X = self._validate_for_predict(X)
         if self._precomputed:
             raise ValueError(

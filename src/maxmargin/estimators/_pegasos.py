@@ -1,4 +1,4 @@
-"""PegasosSVC: primal estimated subgradient steps (M15)."""
+"""PegasosSVC: primal estimated subgradient steps."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class PegasosSVC(StochasticMachine):
     def _first_step(self, design, weight, gain, lam):
         if self.offset != "auto":
             return float(self.offset)
-        return float(np.floor(gain * (_median(design.squares, weight) + self.fit_intercept) / lam))
+        return steps_skipped(design.squares, weight, gain, lam, self.fit_intercept)
 
     def _radius(self, gain, lam):
         return float(np.sqrt(gain / lam)) if self.project else 0.0
@@ -128,10 +128,21 @@ class PegasosSVC(StochasticMachine):
             total = int(self.max_iter) * visits.length
         else:
             total = min(max(-(-VISITS // visits.length), LEAST), MOST) * visits.length
-        return Pegasos(total, self.average).solve(problem, run, visits, watch)
+        return Pegasos(total, self.average, self._proves).solve(problem, run, visits, watch)
 
     def _stream_steps(self, run, visits, number):
         run.advance(visits.take(1), averaged=self.average)
+
+
+def steps_skipped(squares: FloatArray, weight: FloatArray, gain: float, lam: float, bias: bool) -> float:
+    """Steps that ``offset='auto'`` takes for made: as many as make the first one move the score of a row by about 1."""
+    steps = np.floor(gain * (_median(squares, weight) + bias) / lam)
+    if not np.isfinite(steps):
+        raise ValueError(
+            f"the squares of the rows divided by lam={lam:.3g} leave the range of floating-point numbers; scale the "
+            "features to unit variance, or choose a larger lam"
+        )
+    return float(steps)
 
 
 def _median(values: FloatArray, weight: FloatArray) -> float:

@@ -1,11 +1,9 @@
-"""Perceptron: a step for every mistake, and the bound on their number (M18)."""
+"""Perceptron: a step for every mistake, and the bound on their number."""
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,17 +15,19 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin._types import FloatArray, RowData
-from maxmargin.backends import backend_for, effective_threads, run_parallel
+from maxmargin.backends import backend_for, effective_threads
 from maxmargin.certificates import Scaling
-from maxmargin.estimators._interrupt import InterruptFlag
+from maxmargin.estimators._caller import levels_to_caller
+from maxmargin.estimators._fit import Family, Passes
+from maxmargin.estimators._linear_base import refitted_folds
 from maxmargin.estimators._linear_classifier import LinearClassifierMachine
-from maxmargin.estimators._linear_model import publish_weights, published_weights
+from maxmargin.estimators._linear_model import published_weights, write_weights
 from maxmargin.estimators._machine import Labels, Training, check_target, leaves_no_trace, seed_of
 from maxmargin.estimators._params import document_classes
 from maxmargin.estimators._progress import FitReporter
-from maxmargin.estimators._run import levels_to_caller
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 from maxmargin.estimators._stream import checked_chunk, require_finite_weights
+from maxmargin.estimators._turns import Turn, side_by_side, take_turns
 from maxmargin.inspection import separation
 from maxmargin.losses import PerceptronLoss
 from maxmargin.multiclass import BinaryTask, Scheme
@@ -105,6 +105,8 @@ class Perceptron(LinearClassifierMachine):
     (1.0, True)
     """
 
+    mistakes_: Any
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: LinearClassifierMachine._parameter_constraints[name]
@@ -119,8 +121,9 @@ class Perceptron(LinearClassifierMachine):
         "bound": ["boolean"],
     }  # fmt: skip
 
+    _singles = ()
     _no_single = "its steps are those of a two-class problem; use LinearSVC, or 'ovo', 'ovr' or 'code'"
-    _folds_start_warm = False  # steps that start at the fit on all rows have seen those that are held out
+    _forgets_start = False  # steps that start at the fit on all rows have seen those that are held out
 
     def __init__(
         self,
@@ -169,55 +172,31 @@ class Perceptron(LinearClassifierMachine):
         """
         return self._fit(self._validate(X, y, None))
 
-    def _fit_tasks(self, data: Training):
-        labels = data.extra
-        rows = data.rows
-        scaling = fitted_scaling(rows, data.weight) if self.scale else None
-        inputs = scaled(rows, scaling)
-        tasks = labels.scheme.tasks(labels.label)
-        reporter = FitReporter(self, data.X, data.y)
-        weights, lines = self._passes(inputs, tasks, self._starts(data, len(tasks), scaling), reporter)
-        _warn_of_mistakes(lines)
-        bound = [separation(inputs[t.rows], t.sign, self.fit_intercept).mistakes for t in tasks] if self.bound else None
-        self._forget()
-        self._publish_tasks(weights, labels, labels.scheme, scaling)
-        self.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
-        self.mistakes_ = np.array([sum(line[2] for line in task) for task in lines])
-        self.n_iter_ = max(len(task) for task in lines)
-        if bound is not None:
-            self.mistake_bound_ = np.array(bound)
-        reporter.close()
-        return self
+    def _family(self, data):
+        return PerceptronTasks(self, data)
 
-    def _passes(self, X: RowData, tasks: list[BinaryTask], weights: list[Any], reporter: FitReporter):
+    def _passes(self, X: RowData, tasks: list[BinaryTask], weights: list[Any], deadline: float, reporter: FitReporter):
         """((w, b), [(pass, seconds, mistakes)]) of every task."""
         reporter.begin(len(tasks))
-        threads, constant = effective_threads(self.n_jobs), float(self.fit_intercept)
+        at_once = side_by_side(reporter, len(tasks), effective_threads(self.n_jobs))
+        constant = float(self.fit_intercept)
         backend: Any = backend_for("cpu")
-        at_once = 1 if reporter.active else min(threads, len(tasks))
-        began, seed = time.perf_counter(), seed_of(self)
-        deadline = math.inf if self.time_limit is None else began + self.time_limit
-        design = backend.design(X)
-        lines: list[list[tuple[int, float, int]]] = [[] for _ in tasks]
-        with InterruptFlag() as interrupted:
+        began, seed, design = time.perf_counter(), seed_of(self), backend.design(X)
 
-            def share(numbers: range) -> None:
-                for number in numbers:
-                    after_round, end = reporter.round_callback(number)
-                    visits, task = self._visits(backend, len(tasks[number].rows), seed), _on_rows(design, tasks[number])
-                    for k in range(1, int(self.max_iter) + 1):
-                        mistakes = backend.perceptron_pass(*task, visits.take(1)[0], *weights[number], 1.0, constant)
-                        seconds = time.perf_counter() - began
-                        lines[number].append((k, seconds, mistakes))
-                        record = Record(k, seconds, float(mistakes), 0.0, float(mistakes))
-                        if mistakes == 0 or (after_round is not None and after_round(record)):
-                            break
-                        if interrupted() or time.perf_counter() >= deadline:
-                            break
-                    end()
+        def solve(number: int, turn: Turn) -> list[tuple[int, float, int]]:
+            lines: list[tuple[int, float, int]] = []
+            visits, task = self._visits(backend, len(tasks[number].rows), seed), _on_rows(design, tasks[number])
+            for k in range(1, int(self.max_iter) + 1):
+                mistakes = backend.perceptron_pass(*task, visits.take(1)[0], *weights[number], 1.0, constant)
+                seconds = time.perf_counter() - began
+                lines.append((k, seconds, mistakes))
+                record = Record(k, seconds, float(mistakes), 0.0, float(mistakes))
+                if mistakes == 0 or (turn.after_round is not None and turn.after_round(record)) or turn.is_over():
+                    break
+            return lines
 
-            run_parallel([partial(share, range(k, len(tasks), at_once)) for k in range(at_once)], at_once)
-        return weights, lines
+        solved = take_turns(solve, list(range(len(tasks))), at_once, deadline, reporter)
+        return weights, [solved[number] for number in range(len(tasks))]
 
     def _visits(self, backend: Any, n: int, seed: int) -> Visits:
         return Visits(backend, np.arange(n), np.ones(n), "shuffle" if self.shuffle else "given", seed)
@@ -235,11 +214,11 @@ class Perceptron(LinearClassifierMachine):
         """Copies of the published weights, in scaled units."""
         return [(w, np.array([float(b)])) for w, b in zip(*published_weights(self, scaling), strict=True)]
 
-    def _publish_tasks(self, weights: list[Any], labels: Labels, scheme: Scheme, scaling: Scaling | None) -> None:
+    def _write_tasks(self, weights: list[Any], labels: Labels, scheme: Scheme, scaling: Scaling | None) -> None:
         W = np.array([w for w, _ in weights])
         require_finite_weights(W)
-        publish_weights(self, W, np.array([float(b[0]) for _, b in weights]), scaling)
-        self._publish_scheme(labels, scheme)
+        write_weights(self, W, np.array([float(b[0]) for _, b in weights]), scaling)
+        self._write_scheme(labels, scheme)
 
     # -- streams and the bound --------------------------------------------------------------------------------
 
@@ -282,7 +261,7 @@ class Perceptron(LinearClassifierMachine):
             rows = _on_rows(design, task)
             made.append(backend.perceptron_pass(*rows, visits, *pair, 1.0, float(self.fit_intercept)))
         self._forget()
-        self._publish_tasks(weights, Labels(chunk.classes, chunk.label, chunk.factors), scheme, scaling)
+        self._write_tasks(weights, Labels(chunk.classes, chunk.label, chunk.factors), scheme, scaling)
         self.mistakes_, self.chunks_, self.n_iter_ = before + np.array(made), number + 1, number + 1
         return self
 
@@ -316,6 +295,44 @@ class Perceptron(LinearClassifierMachine):
 def _on_rows(design: Any, task: BinaryTask) -> tuple[Any, FloatArray]:
     """(rows, signs) of a task, as compiled passes want them."""
     return (design.rows if len(task.rows) == design.n else design.take(task.rows).rows), task.sign
+
+
+class PerceptronTasks(Family[Passes]):
+    """Tasks of a perceptron: a step for every mistake, pass after pass."""
+
+    def __init__(self, machine: Perceptron, data: Training):
+        self.machine, self.data = machine, data
+        self.scaling = fitted_scaling(data.rows, data.weight) if machine.scale else None
+        self.inputs, self.tasks = scaled(data.rows, self.scaling), data.extra.scheme.tasks(data.extra.label)
+
+    def goal(self):
+        return None
+
+    def solve(self, reporter):
+        machine, data = self.machine, self.data
+        starts = machine._starts(data, len(self.tasks), self.scaling)
+        weights, lines = machine._passes(self.inputs, self.tasks, starts, machine._solving_ends(data), reporter)
+        _warn_of_mistakes(lines)
+        return [Passes(*task) for task in zip(weights, lines, strict=True)]
+
+    def prove(self, solutions):
+        return []
+
+    def write(self, draft, solutions, certificates, reached):
+        lines = [solution.lines for solution in solutions]
+        draft._write_tasks([s.model for s in solutions], self.data.extra, self.data.extra.scheme, self.scaling)
+        draft.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
+        draft.mistakes_ = np.array([sum(line[2] for line in task) for task in lines])
+        draft.n_iter_ = max(len(task) for task in lines)
+        if draft.bound:
+            bounds = [separation(self.inputs[t.rows], t.sign, draft.fit_intercept).mistakes for t in self.tasks]
+            draft.mistake_bound_ = np.array(bounds)
+
+    def scores(self, draft, solutions):
+        return draft._raw_scores(self.data.rows)
+
+    def cross_fit(self, draft, solutions, number):
+        return refitted_folds(draft, self.data, number, self.scores(draft, solutions))
 
 
 def _warn_of_mistakes(lines: list[list[tuple[int, float, int]]]) -> None:

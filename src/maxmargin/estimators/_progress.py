@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from maxmargin.problems import relative
 from maxmargin.solvers import Record
@@ -28,7 +30,7 @@ class ProgressLine:
         if not final and now - self._last < UPDATE_EVERY:
             return
         self._last = now
-        task = f" task {number + 1}/{self.n_tasks}" if self.n_tasks > 1 else ""
+        task = f" task {number} of {self.n_tasks}" if self.n_tasks > 1 else ""
         gap = relative(record.gap, record.primal, record.dual)
         text = f"[{self.name}]{task} {record.seconds:7.2f} s  {record.iteration:>9,} steps  relative gap {gap:.2e}"
         self._width = max(self._width, len(text))
@@ -97,3 +99,9 @@ class FitReporter:
             self._root.call_on_fit_task_end(
                 estimator=self._estimator, X=self._X, y=self._y, reconstruction_attributes=fitted
             )
+
+
+def history_of(tasks: Sequence[Sequence[Record]]) -> np.ndarray:
+    """All rounds of all tasks as one structured array, the form of every ``history_``."""
+    kinds = [("task", int), ("iteration", int), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
+    return np.array([(number, *record) for number, records in enumerate(tasks) for record in records], dtype=kinds)

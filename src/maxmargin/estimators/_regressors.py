@@ -9,8 +9,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._rows import dense
+from maxmargin._validation import row_costs
 from maxmargin.estimators._base import KernelMachine
-from maxmargin.estimators._kernel_model import as_dense
 from maxmargin.estimators._params import documented
 from maxmargin.problems import NuSVRProblem, SVRProblem
 
@@ -27,7 +28,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     def predict(self, X):
         """Predicted target of every row."""
         check_is_fitted(self)
-        return self._scores(X, as_dense(self.dual_coef_).ravel()) + self.intercept_[0]
+        return self._scores(X, dense(self.dual_coef_).ravel()) + self.intercept_[0]
 
 
 @documented
@@ -93,11 +94,12 @@ class SVR(KernelRegressor):
         device="auto",
         n_jobs=None,
         warm_start=False,
+        scale=False,
     ):
         self._store(locals())
 
     def _problems(self, data, kernel):
-        y, C = data.y[data.kept], self.C * data.weight
+        y, C = data.y[data.kept], row_costs(self.C, data.weight)
         return [(data.kept, SVRProblem(y, C, float(self.epsilon), self.fit_intercept))]
 
 
@@ -165,9 +167,10 @@ class NuSVR(KernelRegressor):
         device="auto",
         n_jobs=None,
         warm_start=False,
+        scale=False,
     ):
         self._store(locals())
 
     def _problems(self, data, kernel):
-        y, C = data.y[data.kept], self.C * data.weight
+        y, C = data.y[data.kept], row_costs(self.C, data.weight)
         return [(data.kept, NuSVRProblem(y, C, fit_intercept=self.fit_intercept, nu=float(self.nu)))]

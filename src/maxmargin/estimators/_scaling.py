@@ -1,4 +1,4 @@
-"""Scaling of features (M19): centred, divided by their weighted standard deviation, remembered with the model."""
+"""Scaling of features: centred, divided by their weighted standard deviation, remembered with the model."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, RowData
+from maxmargin._validation import Scaling, row_blocks, scaled
 from maxmargin.backends import Design
-from maxmargin.certificates import Scaling
-from maxmargin.estimators._run import levels_to_caller
+from maxmargin.estimators._caller import levels_to_caller
+
+__all__ = ["fitted_scaling", "require_finite", "scaled", "warn_of_unequal_columns"]
 
 #: Ratio of the largest to the smallest size of a column from which on the user is told.
 VERY_UNEQUAL = 1e5
-#: Rows that are scaled at a time.
-HEIGHT = 1024
 #: Columns named in that warning.
 NAMED = 5
 
@@ -29,9 +29,9 @@ def fitted_scaling(X: RowData, weight: FloatArray) -> Scaling:
         mean = np.asarray(X.T @ share).ravel()
         variance = np.asarray(X.multiply(X).T @ share).ravel() - mean**2
     else:
-        center = mean = sum(share[rows] @ X[rows].astype(np.float64) for rows in _blocks(X))
+        center = mean = sum(share[rows] @ X[rows].astype(np.float64) for rows in row_blocks(X))
         with np.errstate(over="ignore"):
-            variance = sum(share[rows] @ np.square(X[rows] - center) for rows in _blocks(X))
+            variance = sum(share[rows] @ np.square(X[rows] - center) for rows in row_blocks(X))
     require_finite(variance)
     lost = 64 * np.finfo(X.dtype).eps if sp.issparse(X) else 1e-20  # a difference of squares, or a sum of them
     constant = variance <= lost * np.maximum(mean**2, 1e-300)
@@ -44,23 +44,6 @@ def require_finite(sizes: FloatArray) -> None:
     if len(too_large):
         shown = ", ".join(map(str, too_large[:NAMED])) + (", ..." if len(too_large) > NAMED else "")
         raise ValueError(f"the squares of the values in columns {shown} of X are not finite; scale them down first")
-
-
-def scaled(X: RowData, scaling: Scaling | None) -> RowData:
-    """The rows as the problem sees them, in their own precision."""
-    if scaling is None:
-        return X
-    if sp.issparse(X):
-        return sp.csr_array(X.multiply(1.0 / scaling.scale[None, :]), dtype=X.dtype)
-    out = np.empty_like(X)
-    for rows in _blocks(X):
-        out[rows] = (X[rows] - scaling.center) / scaling.scale
-    return out
-
-
-def _blocks(X: RowData) -> list[slice]:
-    """Rows a few at a time, so that nothing as large as X is held in float64."""
-    return [slice(first, first + HEIGHT) for first in range(0, X.shape[0], HEIGHT)]
 
 
 def warn_of_unequal_columns(design: Design, names: Any = None) -> None:

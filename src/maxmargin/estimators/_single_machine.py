@@ -2,90 +2,104 @@
 
 from __future__ import annotations
 
-import math
-import time
 from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
-from maxmargin._validation import cache_bytes
-from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
-from maxmargin.certificates import definiteness, judge_all_classes, scores_at
+from maxmargin._types import FloatArray
+from maxmargin._validation import row_costs
+from maxmargin.backends import single_threaded_blas
+from maxmargin.certificates import judge_kernel_all_classes
+from maxmargin.delivered import Folds
+from maxmargin.estimators._base import shape_of
+from maxmargin.estimators._fit import Family
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._kernel_folds import fold_tables
 from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training
-from maxmargin.estimators._many_classes import Folds
-from maxmargin.estimators._progress import FitReporter
-from maxmargin.estimators._run import warn_unless_reached
-from maxmargin.problems import ALL_CLASSES, AllClassesProblem
-from maxmargin.solvers import AllClassesBlocks, AllClassesPoint, AllClassesSolution, Watch
+from maxmargin.estimators._options import FitOptions
+from maxmargin.estimators._proof import Goal, warn_unless_reached
+from maxmargin.estimators._turns import Turn, fair_share
+from maxmargin.kernels import require_consistent
+from maxmargin.problems import ALL_CLASSES, AllClassesProblem, ShortfallProblem
+from maxmargin.solvers import AllClassesBlocks, AllClassesPoint, AllClassesSolution
 
 
-def all_classes_problem(estimator: Any, data: Training) -> AllClassesProblem:
-    """The problem of the kept rows; C must be finite."""
-    if np.isinf(estimator.C):
+def all_classes_problem(estimator: Any, data: Training, cost: float) -> AllClassesProblem:
+    """The problem of the kept rows; ``cost``, the machine's C, must be finite."""
+    if np.isinf(cost):
         raise ValueError(
-            f"multiclass={estimator._multiclass!r} needs a finite C; got C={estimator.C!r}. The hard margin is there "
+            f"multiclass={estimator._multiclass!r} needs a finite C; got C={cost!r}. The hard margin is there "
             "for two classes at a time: multiclass='ovo' or 'ovr'"
         )
     labels = data.extra
     kind = ALL_CLASSES[estimator._multiclass]
-    return kind(labels.label, estimator.C * labels.weights(data), len(labels.classes), estimator.fit_intercept)
+    return kind(labels.label, row_costs(cost, labels.weights(data)), len(labels.classes), estimator.fit_intercept)
 
 
-def fit_all_classes(estimator: Any, data: Training) -> Any:
-    """Fit a kernel classifier as one problem."""
-    if estimator.solver not in ("auto", "decomposition"):
-        raise ValueError(
-            f"solver={estimator.solver!r} is for two-class problems; multiclass={estimator._multiclass!r} needs 'auto'"
-        )
-    kernel, problem = estimator._resolve_kernel(data), all_classes_problem(estimator, data)
-    rows = estimator._counted_rows(data)
-    reporter = FitReporter(estimator, data.X, data.y)
-    reporter.begin(1)
-    after_round, end = reporter.round_callback(0)
-    number: IntArray | None = estimator._new_folds(data) if estimator._wanted_calibration is not None else None
-    held = [] if number is None else [number == fold for fold in range(int(number.max(initial=-1)) + 1)]
-    with InterruptFlag() as interrupted, single_threaded_blas():
-        run = _Run(estimator, kernel, rows, interrupted)
-        solution = run.solve(problem, _warm_start(estimator, data), after_round)
-        start = AllClassesPoint(solution.alpha, solution.intercept)
-        folds = [run.solve(problem.masked(rows), start) for rows in held]
-    end()
-    warn_unless_reached([solution, *folds])
-    certificate = None if estimator.certify is False else _certified(kernel, data, problem, solution)
-    estimator._forget()
-    estimator.kernel_, estimator.history_ = kernel, linear_history([solution])
-    if certificate is not None:
-        estimator.certificates_, estimator.certificate_ = [certificate], certificate
-    estimator.fit_status_ = int(not solution.status.reached)
-    estimator.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n,)
-    estimator._publish_table(data, _lines(solution.alpha), _lines(solution.intercept[None]).ravel())
-    estimator.n_iter_ = np.array([solution.n_iter])
-    if number is not None:
-        _publish_folds(estimator, data, number, solution, folds)
-    reporter.close()
-    return estimator
+class OneProblem(Family[AllClassesSolution]):
+    """All classes of a kernel machine in one problem."""
 
+    def __init__(self, machine: Any, data: Training):
+        if machine.solver not in ("auto", "decomposition"):
+            raise ValueError(
+                f"solver={machine.solver!r} is for two-class problems; multiclass={machine._multiclass!r} needs 'auto'"
+            )
+        self.machine, self.data, self.options = machine, data, FitOptions.of(machine)
+        self.kernel, problem = machine._resolve_kernel(data), all_classes_problem(machine, data, machine.C)
+        assert isinstance(problem, ShortfallProblem)  # kernel machines have no other single problem
+        self.problem = problem
 
-class _Run:
-    """One Gram matrix and one deadline for the fit and its folds."""
+    def goal(self):
+        return Goal(self.options.tol, self.options.gap_tol)
 
-    def __init__(self, estimator: Any, kernel: Any, rows: Any, interrupted: Any):
-        self.estimator, self.interrupted = estimator, interrupted
-        backend, limit = backend_for(estimator.device), estimator.time_limit
-        self.gram = backend.gram(
-            kernel, rows, cache_bytes=cache_bytes(estimator.cache_size), threads=effective_threads(estimator.n_jobs)
-        )
-        self.deadline = math.inf if limit is None else time.perf_counter() + limit
-        self.solver = AllClassesBlocks(backend)
+    def solve(self, reporter):
+        machine, data = self.machine, self.data
+        rows = machine._counted_rows(data)
+        reporter.begin(1)
+        after_round, end = reporter.round_callback(0)
+        with InterruptFlag() as interrupted, single_threaded_blas():
+            if any(base.kind == "function" for base in self.kernel.lower().bases):
+                require_consistent(self.kernel, rows)
+            self.gram = self.options.gram(self.kernel, rows)
+            watch = self.options.watch(Turn(machine._solving_ends(data), interrupted, after_round))
+            solver = AllClassesBlocks(self.options.backend)
+            solution = solver.solve(self.problem, self.gram, watch, _warm_start(machine, data))
+        end()
+        return [solution]
 
-    def solve(self, problem: AllClassesProblem, start: Any, callback: Any = None) -> AllClassesSolution:
-        e = self.estimator
-        watch = Watch(e.tol, e.gap_tol, e.max_iter, self.deadline, self.interrupted, callback)
-        return self.solver.solve(problem, self.gram, watch, start)
+    def prove(self, solutions):
+        (solution,), data = solutions, self.data
+        point = (self.problem, solution.alpha, solution.intercept)
+        return [judge_kernel_all_classes(self.kernel, data.X, data.kept, *point)]
+
+    def write(self, draft, solutions, certificates, reached):
+        (solution,), data = solutions, self.data
+        draft.kernel_, draft.history_ = self.kernel, linear_history(solutions)
+        draft.fit_status_ = int(not reached)
+        draft.shape_fit_ = shape_of(data)
+        draft._write_table(data, _lines(solution.alpha), _lines(solution.intercept[None]).ravel())
+        draft.n_iter_ = np.array([solution.n_iter])
+
+    def scores(self, draft, solutions):
+        return _lines(solutions[0].f).T.copy()
+
+    def cross_fit(self, draft, solutions, number):
+        """Held-out scores come with the folds' solutions."""
+        (solution,), data = solutions, self.data
+        start, end_of_all = AllClassesPoint(solution.alpha, solution.intercept), data.deadline(self.machine.time_limit)
+        solver, scores, folds = AllClassesBlocks(self.options.backend), self.scores(draft, solutions), []
+        count = int(number.max(initial=-1)) + 1
+        with InterruptFlag() as interrupted, single_threaded_blas():
+            for fold in range(count):
+                held = number == fold
+                watch = self.options.watch(Turn(fair_share(end_of_all, count - fold), interrupted))
+                folds.append(solver.solve(self.problem.masked(held), self.gram, watch, start))
+                scores[held] = _lines(folds[-1].f).T[held]
+        warn_unless_reached(folds)
+        tables = fold_tables(draft, data, [_lines(fold.alpha) for fold in folds])
+        intercept = [_lines(fold.intercept[None]).ravel() for fold in folds]
+        return Folds(number, tables, np.array(intercept).reshape(-1, len(draft.intercept_))), scores
 
 
 def _lines(alpha: FloatArray) -> FloatArray:
@@ -107,25 +121,3 @@ def _warm_start(estimator: Any, data: Training) -> Any:
         table, b = np.vstack([-table, table]) / 2, np.concatenate([-b, b]) / 2
     alpha = np.ascontiguousarray(table.T)
     return AllClassesPoint(alpha, b)
-
-
-def _certified(kernel: Any, data: Training, problem: AllClassesProblem, solution: AllClassesSolution) -> Any:
-    alpha = solution.alpha
-    used = np.flatnonzero(alpha.any(axis=1))
-    f = scores_at(kernel, data.X, data.kept, data.kept[used], alpha[used])
-    definite = definiteness(kernel, data.X, data.kept)
-    return judge_all_classes(
-        problem, float(np.vdot(alpha, f)), f + solution.intercept, alpha, solution.intercept, definite
-    )
-
-
-def _publish_folds(estimator: Any, data: Training, number: Any, solution: Any, found: list[AllClassesSolution]) -> None:
-    """Held-out scores came with the solutions."""
-    tables = fold_tables(estimator, data, [_lines(fold.alpha) for fold in found])
-    intercept = np.array([_lines(fold.intercept[None]).ravel() for fold in found]).reshape(
-        -1, len(estimator.intercept_)
-    )
-    scores = _lines(solution.f).T.copy()
-    for fold, one in enumerate(found):
-        scores[number == fold] = _lines(one.f).T[number == fold]
-    estimator._publish_calibration(data, Folds(number, tables, intercept), scores)

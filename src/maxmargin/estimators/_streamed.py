@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.backends import backend_for, effective_threads, run_queue, single_threaded_blas
-from maxmargin.certificates import take
-from maxmargin.estimators._kernel_model import Support
+from maxmargin.backends import run_queue, single_threaded_blas
+from maxmargin.delivered import Support
+from maxmargin.estimators._caller import levels_to_caller
+from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Training, seed_of
-from maxmargin.estimators._run import levels_to_caller
+from maxmargin.estimators._options import FitOptions
 from maxmargin.kernels import Kernel
 from maxmargin.maps import choose_landmarks
 from maxmargin.solvers.least_squares import balanced, solve_gradients, without
@@ -27,15 +29,16 @@ PRECONDITION_ROWS, BLOCK_ROWS = 1000, 2048
 JITTER = 1e-12
 
 
-def draw_landmarks(estimator: Any, data: Training, kernel: Kernel, count: int, method: str = "uniform") -> IntArray:
+def draw_landmarks(model: KernelModel, data: Training, kernel: Kernel, count: int, method: str = "uniform") -> IntArray:
     """Rows of X drawn among the different ones that count, in their order."""
-    rng, X, threads = np.random.default_rng(seed_of(estimator)), estimator._counted_rows(data), estimator.n_jobs
-    drawn = choose_landmarks(kernel, X, count, method, rng, data.weight, effective_threads(threads))
+    options = FitOptions.of(model)
+    rng, X = np.random.default_rng(seed_of(options)), model._counted_rows(data)
+    drawn = choose_landmarks(kernel, X, count, method, rng, data.weight, options.threads)
     return np.sort(data.kept[drawn])
 
 
 def conjugate_gradients(
-    estimator: Any,
+    model: KernelModel,
     data: Training,
     kernel: Kernel,
     weight: FloatArray,
@@ -49,8 +52,8 @@ def conjugate_gradients(
     ``sum_zero`` it is that of a machine with an intercept: sum a = 0, and Y is met but for a constant.
     """
     n, root = len(data.kept), np.sqrt(weight)[:, None]
-    chosen = draw_landmarks(estimator, data, kernel, min(PRECONDITION_ROWS, n))
-    blocks = Blocks(estimator, data, kernel, chosen)
+    chosen = draw_landmarks(model, data, kernel, min(PRECONDITION_ROWS, n))
+    blocks = StreamedValues(model, data, kernel, chosen)
     K_nm = np.empty((n, len(chosen)))
     blocks.each(lambda K, rows: K_nm.__setitem__(rows, root[rows] * K))
     small = K_nm.T @ K_nm + lam * blocks.among()
@@ -58,7 +61,8 @@ def conjugate_gradients(
     if not np.isfinite(small).all():
         raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
     inner = np.linalg.inv(small)
-    gram = gram_of(estimator, data, kernel)
+    options = FitOptions.of(model)
+    gram = gram_of(options, data, kernel)
 
     def apply(v: FloatArray) -> FloatArray:
         return root * gram.product(root * v) + lam * v
@@ -68,40 +72,40 @@ def conjugate_gradients(
 
     with single_threaded_blas():
         if not sum_zero:
-            a, residual, steps = solve_gradients(apply, precondition, root * Y, estimator.tol, estimator.max_iter)
+            a, residual, steps = solve_gradients(apply, precondition, root * Y, options.tol, options.max_iter)
             return root * a, residual, steps
         system, right = balanced(root, apply, precondition), without(root * Y, root)
-        a, residual, steps = solve_gradients(*system, right, estimator.tol, estimator.max_iter)
+        a, residual, steps = solve_gradients(*system, right, options.tol, options.max_iter)
     return root * without(a, root), residual, steps
 
 
-def gram_of(estimator: Any, data: Training, kernel: Kernel) -> Any:
+def gram_of(options: FitOptions, data: Training, kernel: Kernel) -> Any:
     """The Gram matrix of the rows that count, computed on demand."""
-    threads = effective_threads(estimator.n_jobs)
-    gram = backend_for(estimator.device).gram(kernel, data.X, threads=threads)
-    return gram if len(data.kept) == data.n else gram.take(data.kept, threads=threads)
+    gram = options.backend.gram(kernel, data.X, threads=options.threads)
+    return gram if len(data.kept) == data.n else gram.take(data.kept, threads=options.threads)
 
 
-def warn_unless_solved(estimator: Any, residual: float, softer: str) -> None:
+def warn_unless_solved(options: FitOptions, residual: float, softer: str) -> None:
     """Tell the user if conjugate gradients ended above ``tol``; ``softer`` is the parameter that makes it easier."""
-    if not residual <= estimator.tol:
+    if not residual <= options.tol:
         warnings.warn(
-            f"conjugate gradients stopped after max_iter={estimator.max_iter} steps at a relative residual of "
+            f"conjugate gradients stopped after max_iter={options.max_iter} steps at a relative residual of "
             f"{residual:.1e}; raise max_iter or tol, or {softer}",
             ConvergenceWarning,
             stacklevel=levels_to_caller(),
         )
 
 
-class Blocks:
+class StreamedValues:
     """Kernel values of all rows against some, a block of rows at a time, by several threads."""
 
-    def __init__(self, estimator: Any, data: Training, kernel: Kernel, chosen: IntArray):
-        self.data, self.backend, self.program = data, backend_for(estimator.device), kernel.lower()
-        self.threads, self.n = effective_threads(estimator.n_jobs), len(data.kept)
-        support = estimator._support(data, chosen)
-        self.vectors = data.X[chosen] if estimator._precomputed else support.vectors
-        self.columns = estimator._prepared(Support(chosen, support.vectors), self.program, self.backend, None)
+    def __init__(self, model: KernelModel, data: Training, kernel: Kernel, chosen: IntArray):
+        options = FitOptions.of(model)
+        self.data, self.backend, self.program = data, options.backend, kernel.lower()
+        self.threads, self.n = options.threads, len(data.kept)
+        support = model._support(data, chosen, seen=True)
+        self.vectors = data.X[chosen] if model._precomputed else support.vectors
+        self.columns = model._prepared(Support(chosen, support.vectors), self.program, self.backend, None)
 
     def _values(self, first: int) -> tuple[FloatArray, slice]:
         rows = slice(first, min(first + BLOCK_ROWS, self.n))

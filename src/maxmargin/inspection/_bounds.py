@@ -1,4 +1,7 @@
-"""Bounds from theory, in numbers (M4): mistakes of a perceptron, errors of a large-margin classifier."""
+"""Bounds from theory, in numbers: mistakes of a perceptron, errors of a large margin, accuracy of Pegasos.
+
+See "Bounds from margins" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
+from maxmargin._rows import count
 from maxmargin._types import FloatArray, RowData
 from maxmargin._validation import cache_bytes
 from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
-from maxmargin.exceptions import NotSeparableError
-from maxmargin.inspection._model import count, read_classifier, squeezed
+from maxmargin.inspection._model import read_classifier, squeezed
+from maxmargin.inspection._tolerance import EPS, tolerances
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.multiclass import make_scheme
 from maxmargin.problems import HardMarginProblem
 from maxmargin.solvers import Decomposition, Watch
 
-#: Relative gap to which the largest margin is computed. The bound holds for any; a wider margin makes it smaller.
+#: Relative gap to which the largest margin is computed. The bound holds for any margin; a wider one makes it smaller.
 MARGIN_TOL = 1e-6
 
 
@@ -32,13 +36,13 @@ class Separation(NamedTuple):
     @property
     def mistakes(self) -> float:
         """(R / gamma)^2, the most mistakes that a perceptron can make on these rows."""
-        return (self.radius / self.margin) ** 2 if self.margin > 0 else math.inf
+        return self.radius / self.margin * (self.radius / self.margin) if self.margin > 0 else math.inf
 
 
 def separation(X: RowData, sign: FloatArray, fit_intercept: bool = True) -> Separation:
     """R and gamma of rows with signs -1 and +1, with a constant feature 1 added if there is an intercept.
 
-    gamma is that of the hard-margin machine through the origin, as it was found: no smaller number than is true.
+    gamma is the margin that the computed hard-margin hyperplane through the origin has: at most the largest possible.
 
     Examples
     --------
@@ -53,18 +57,15 @@ def separation(X: RowData, sign: FloatArray, fit_intercept: bool = True) -> Sepa
     squares = kernel.diag(X)
     radius = float(np.sqrt(squares.max(initial=0.0)))
     backend = backend_for("cpu")
-    problem = HardMarginProblem(sign, radius**2, fit_intercept=False)
+    problem = HardMarginProblem(sign, radius * radius, fit_intercept=False)
     with single_threaded_blas():
         gram = backend.gram(kernel, X, cache_bytes=cache_bytes("auto"), threads=effective_threads(None))
         solution = Decomposition(backend).solve(problem, gram, None, Watch(gap_tol=MARGIN_TOL))
-    try:
-        problem.require_separable(solution.beta, solution.f)
-    except NotSeparableError:
-        return Separation(radius, 0.0)
     w, b = np.asarray(X.T @ solution.beta).ravel(), float(solution.beta.sum()) if fit_intercept else 0.0
     length = float(np.sqrt(w @ w + b * b))
     gamma = float(np.min(sign * (np.asarray(X @ w).ravel() + b))) / length if length > 0 else 0.0
-    return Separation(radius, max(gamma, 0.0))
+    rounding = EPS * (8 + X.shape[1]) * radius  # of a score divided by ||w||
+    return Separation(radius, gamma if gamma > rounding else 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,7 @@ class MistakeBound:
 
 
 def mistake_bound(X: Any, y: Any, fit_intercept: bool = True, multiclass: str = "ovr") -> MistakeBound:
-    r"""The most mistakes that a perceptron which starts at 0 can make on these rows, in whatever order (M4, M18).
+    r"""The most mistakes that a perceptron can make on these rows, starting at 0 and in any order.
 
     .. math:: \text{mistakes} \le (R / \gamma)^2, \qquad \|x_i\| \le R, \quad
         t_i\, w^*\cdot x_i \ge \gamma \text{ for a unit vector } w^*
@@ -111,7 +112,7 @@ def mistake_bound(X: Any, y: Any, fit_intercept: bool = True, multiclass: str = 
     fit_intercept : bool, default=True
         Whether the perceptron has an intercept.
     multiclass : {'ovr', 'ovo'}, default='ovr'
-        What tasks many classes become.
+        How many classes become two-class tasks.
 
     Returns
     -------
@@ -158,9 +159,10 @@ class MarginErrorBound:
     Attributes
     ----------
     bound : float or ndarray
-        What the error of a new row is below, with probability 1 - delta; above 1 it says nothing.
+        A bound on the probability of an error on a new row, which holds with probability 1 - delta; above 1 it says
+        nothing.
     nu : float or ndarray
-        Share of the rows with t f < rho.
+        Share of the rows whose margin t f is below rho by more than the model's tolerance (see :func:`tolerance`).
     radius, norm : float or ndarray
         R and L.
     rows : int or ndarray
@@ -194,14 +196,15 @@ def margin_error_bound(
     radius: float | None = None,
     norm: float | None = None,
 ) -> MarginErrorBound:
-    r"""The margin error bound of a classifier, for each two-class task (M4).
+    r"""The margin error bound of a classifier, for each two-class task.
 
     .. math:: \nu + \sqrt{\frac{c}{m}\Bigl(\frac{R^2 L^2}{\rho^2}\ln^2 m + \ln\frac1\delta\Bigr)}
 
-    nu is the share of margin errors, rows with :math:`t_i f(x_i) < \rho`; R the radius of the data,
-    :math:`k(x, x) \le R^2`; L a bound on ||w||; m the number of rows. The theorem says that there is a constant c, not
-    which: it is the caller's. With c = 1 the bound is above 1, and says nothing, unless m is large beside
-    :math:`(RL/\rho)^2`; it is for comparing models, not for predicting their errors.
+    nu is the share of margin errors, rows with :math:`t_i f(x_i) < \rho` (a row that is on the margin as far as the fit
+    and float64 can tell is not one); R the radius of the data, :math:`k(x, x) \le R^2`; L a bound on ||w||; m the
+    number of rows. The theorem says that a constant c exists, but not its value, so the caller must give one. With
+    c = 1 the bound is above 1, and says nothing, unless m is much larger than :math:`(RL/\rho)^2`; it is for comparing
+    models, not for predicting their errors.
 
     Parameters
     ----------
@@ -250,7 +253,8 @@ def margin_error_bound(
     rows = own.sum(axis=0)
     if not rows.all():
         raise ValueError(f"no row of y is in task {fitted.names[int(np.argmin(rows))]!r}; give rows of all classes")
-    nu = np.sum(signs * fitted.scores(X) < rho, axis=0) / rows
+    # unbound support vectors are at 1, and not below it
+    nu = np.sum(signs * fitted.scores(X) < rho - tolerances(fitted, X), axis=0) / rows
     lengths = np.sqrt(np.maximum(fitted.squares(X), 0.0)) if radius is None else np.full(count(X), float(radius))
     R = np.where(own, lengths[:, None], 0.0).max(axis=0)
     L = fitted.norms(X) if norm is None else np.full(len(rows), float(norm))
@@ -258,3 +262,99 @@ def margin_error_bound(
     return MarginErrorBound(
         squeezed(bound), squeezed(nu), squeezed(R), squeezed(L), squeezed(rows), float(rho), float(delta), float(c)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class PegasosBound:
+    """The bound and what it is made of.
+
+    Attributes
+    ----------
+    bound : float or ndarray
+        What E f(mean of w_1 ... w_T) - min f is at most; an array if ``steps`` is one.
+    constant : float
+        c = G^2, G being the length that no step's subgradient exceeds.
+    radius : float
+        R.
+    lam : float
+        lambda.
+    steps : int or ndarray
+        T.
+    project : bool
+        Whether iterates are projected.
+    """
+
+    bound: float | FloatArray
+    constant: float
+    radius: float
+    lam: float
+    steps: int | Any
+    project: bool
+
+    def __str__(self) -> str:
+        pairs = zip(np.ravel(self.bound), np.ravel(self.steps), strict=True)
+        shown = ", ".join(f"{bound:.6g} after {steps} steps" for bound, steps in pairs)
+        return f"expected to be within {shown} (R {self.radius:.6g}, c {self.constant:.6g}, lambda {self.lam:g})"
+
+
+def pegasos_bound(X: Any, lam: float, T: Any, *, project: bool = False, radius: float | None = None) -> PegasosBound:
+    r"""How far the mean of Pegasos' iterates is from the optimum, at most and in expectation.
+
+    With :math:`f(w) = \tfrac\lambda2\|w\|^2 + \frac1n\sum_i \max(0, 1 - t_i\, w\cdot x_i)`, :math:`\|x_i\| \le R`,
+    :math:`w_1 = 0` and T steps of the rate :math:`1/(\lambda t)`, each on one row or a batch drawn uniformly,
+
+    .. math:: \operatorname{E} f\Bigl(\frac1T\sum_{t=1}^T w_t\Bigr) - \min f \le \frac{c\,(1 + \ln T)}{2\lambda T},
+        \qquad c = \begin{cases} 4R^2 & \text{without projection,} \\ (\sqrt\lambda + R)^2 & \text{with it.}\end{cases}
+
+    c bounds the square of every subgradient :math:`\lambda w_t - v_t`, :math:`\|v_t\| \le R`: steps of this rate keep
+    :math:`\|w_t\| \le R/\lambda`, and the projection :math:`\|w_t\| \le 1/\sqrt\lambda`. The labels do not matter, nor
+    does n. The bound is about ``PegasosSVC(order='draw', offset=0)`` without an intercept and without class weights,
+    and about the mean of all iterates; the machine itself averages the last tenth of them.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d), or None
+        Rows, as the machine sees them: scaled, if it scales. None: ``radius`` says enough.
+    lam : float
+        The weight of the penalty.
+    T : int or array-like of int
+        Steps.
+    project : bool, default=False
+        Whether every iterate is projected onto the ball of radius 1 / sqrt(lam).
+    radius : float, optional
+        R, by default the length of the longest row; for a kernel the root of the largest k(x, x).
+
+    Returns
+    -------
+    PegasosBound
+
+    References
+    ----------
+    Shalev-Shwartz, Singer, Srebro and Cotter 2011, lemma 1 and theorem 1; the expectation over the rows drawn is taken
+    step by step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.inspection import pegasos_bound
+    >>> print(pegasos_bound(np.array([[3.0, 4.0], [1.0, 0.0]]), lam=0.1, T=10_000))
+    expected to be within 0.510517 after 10000 steps (R 5, c 100, lambda 0.1)
+    """
+    if not (np.isfinite(lam) and lam > 0):
+        raise ValueError(f"lam must be a positive number; got {lam!r}")
+    steps = np.asarray(T)
+    if steps.dtype.kind not in "iu" or steps.size == 0 or (steps < 1).any():
+        raise ValueError(f"T must be a whole number of at least 1, or several; got {T!r}")
+    if radius is None:
+        if X is None:
+            raise ValueError("the bound needs the rows X, or the length of the longest as radius; got neither")
+        X = check_array(X, accept_sparse="csr", dtype=np.float64)
+        radius = math.sqrt(float(Linear().diag(X).max()))
+    if not (np.isfinite(radius) and radius >= 0):
+        raise ValueError(f"radius must be a finite number of at least 0; got {radius!r}")
+    constant = (math.sqrt(lam) + radius) ** 2 if project else 4.0 * radius**2
+    bound = constant * (1.0 + np.log(steps)) / (2.0 * lam * steps)
+    return PegasosBound(
+        bound if steps.ndim else float(bound), constant, float(radius), float(lam),
+        steps if steps.ndim else int(steps), bool(project),
+    )  # fmt: skip

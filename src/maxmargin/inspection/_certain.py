@@ -1,4 +1,4 @@
-"""Labels that the exact optimum gives too, whatever is left of the duality gap."""
+"""Labels that the exact optimum gives as well, however large the duality gap still is."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray, IntArray, RowData
-from maxmargin.certificates import Certificate, certify_tasks, definiteness, take
+from maxmargin.certificates import Certificate, certify_tasks, definiteness
+from maxmargin.delivered import Fitted, KernelFitted, LinearFitted, is_ours
 from maxmargin.inspection._decisions import stands
-from maxmargin.inspection._model import Fitted, KernelFitted, LinearFitted, count, read_classifier, squeezed
+from maxmargin.inspection._model import read_classifier, squeezed
 from maxmargin.inspection._reach import Reach, reach, reach_without_rows
+from maxmargin.inspection._tolerance import rounding
 from maxmargin.inspection._training import Training, read_training
 from maxmargin.penalties import resolve_penalty
 
@@ -31,7 +34,7 @@ class CertifiedLabels:
     lower, upper : ndarrays of shape (n,) or (n, n_tasks)
         Between these are the scores of every exact optimum.
     reasons : tuple of str
-        For every task why nothing is known of it; '' where the certificate holds.
+        For every task, why nothing is known about it; '' where the certificate holds.
     """
 
     labels: Array
@@ -69,12 +72,11 @@ def certified_labels(
     :math:`g^*_i = w^*\cdot\phi(x_i)` of the training rows. These are known within
     :math:`r_i = \sqrt{2\,\text{gap}\;k(x_i, x_i)}` by the above, and slopes of a convex loss do not fall as scores
     rise. So no optimal b lies where the slope in b is still negative with the scores :math:`g + r`, nor where it is
-    positive with :math:`g - r`: what is between holds every one of them. The hard margin and nu-SVC have arguments of
-    the same kind.
+    positive with :math:`g - r`: every optimal b lies in between. Similar arguments hold for the hard margin and nu-SVC.
 
     A row is certain if no scores within these bounds change its label: the sign for two classes, the largest score for
-    one machine per class, votes with their ties for all pairs, the nearest word for code words. It is a proof up to the
-    rounding of float64 sums, as the gap itself. Rows that are not certain may well keep their label.
+    one task per class, votes with their ties for all pairs, the nearest word for code words. It is a proof up to the
+    rounding of float64 sums, like the gap itself. Rows that are not certain may well keep their label.
 
     Parameters
     ----------
@@ -82,8 +84,8 @@ def certified_labels(
         maxmargin's or scikit-learn's kernel and linear machines (penalty 'l2' or 'elasticnet'), without calibration.
         scikit-learn's LinearSVC is compared with the optimum whose intercept is not penalised.
     X : rows of shape (n, d)
-        Rows to predict. With a precomputed kernel, the Gram matrix of the training rows: of other rows the matrix does
-        not say whether the kernel is positive semi-definite there too.
+        Rows to predict. With a precomputed kernel, the Gram matrix of the training rows: for other rows the matrix does
+        not say whether the kernel is positive semi-definite.
     X_train, y_train, sample_weight
         Exactly the training data, in the same order. Needed unless the model has no intercept, and always by the hard
         margin and nu-SVC, whose scale depends on them.
@@ -119,26 +121,31 @@ def certified_labels(
     f, lengths = fitted.scores(rows), np.zeros(count(rows))
     if not all(one.reason for one in reaches):
         lengths = np.sqrt(np.maximum(fitted.squares(rows), 0.0))
-    rounding = _rounding(fitted, rows, lengths)
-    bounds = [one.interval(f[:, k], lengths, rounding[:, k]) for k, one in enumerate(reaches)]
+    error = rounding(fitted, rows)
+    bounds = [one.interval(f[:, k], lengths, error[:, k]) for k, one in enumerate(reaches)]
     low, high = np.column_stack([b[0] for b in bounds]), np.column_stack([b[1] for b in bounds])
     labels = np.asarray(model.predict(X))
     assert fitted.scheme is not None  # it is a classifier
     assert fitted.classes is not None
     decided = fitted.scheme.classes_of(f)
-    ours = type(model).__module__.startswith("maxmargin.")  # scikit-learn breaks ties by the order of the classes
-    certain = stands(fitted.scheme, decided, low, high, ours) & (fitted.classes[decided] == labels)
+    # scikit-learn breaks ties by the order of the classes
+    certain = stands(fitted.scheme, decided, low, high, is_ours(model)) & (fitted.classes[decided] == labels)
     return CertifiedLabels(labels, certain, squeezed(low), squeezed(high), tuple(one.reason for one in reaches))
+
+
+def _couples(model: Any) -> bool:
+    """Whether the model decides by coupled probabilities, whose order may differ from that of the scores."""
+    return getattr(model, "_has_probabilities", False) and model.multiclass_ != "ovr" and len(model.classes_) > 2
 
 
 def _require_plain(fitted: Fitted) -> None:
     model = fitted.model
     if fitted.machine == "Perceptron":
         raise TypeError("certified_labels compares with a machine's optimum, and a perceptron has none")
-    if hasattr(model, "calibrators_"):
+    if hasattr(model, "calibrators_") or _couples(model):
         raise ValueError(
-            "this model predicts the class of the largest probability, and of its calibration nothing is proven; "
-            "fit it with calibration=None (and without probability=True)"
+            "this model predicts the class of the largest probability, of which nothing is proven; fit it with "
+            "calibration=None (and without probability=True), and a logistic one with multiclass='ovr'"
         )
     if isinstance(fitted, LinearFitted):
         if resolve_penalty(getattr(model, "penalty", "l2")).quadratic <= 0:
@@ -163,7 +170,7 @@ def _given(fitted: Fitted, certificates: Sequence[Certificate] | None) -> Sequen
 
 
 def _from_certificates(fitted: Fitted, certificates: Sequence[Certificate]) -> list[Reach]:
-    """Without training rows: only where there is no intercept and no scale to be found from them."""
+    """Without training rows, which works only where neither an intercept nor a scale depends on them."""
     model = fitted.model
     bias = bool(getattr(model, "fit_intercept", True))
     scaled = fitted.machine == "NuSVC" or np.isinf(getattr(model, "C", 1.0) or 1.0)
@@ -209,22 +216,3 @@ def _stacked(first: RowData, second: RowData) -> RowData:
     if sp.issparse(first) or sp.issparse(second):
         return sp.vstack([first, second], format="csr")
     return np.vstack([first, second])
-
-
-def _rounding(fitted: Fitted, X: RowData, lengths: FloatArray) -> FloatArray:
-    """(n, tasks) bounds on the rounding errors of the scores: eps for every term of the sum."""
-    if isinstance(fitted, KernelFitted) and fitted.coef.size:
-        own = _support_lengths(fitted, X, lengths)
-        terms, size = len(fitted.coef), own @ np.abs(fitted.coef)
-    else:
-        terms, size = 64, fitted.norms(X)
-    eps = float(np.finfo(np.float64).eps) * (64 + terms)
-    return eps * (np.outer(lengths, size) + np.abs(fitted.intercept))
-
-
-def _support_lengths(fitted: KernelFitted, X: RowData, lengths: FloatArray) -> FloatArray:
-    """||phi|| of the support vectors; a precomputed kernel's X are the training rows, or nothing is certain anyway."""
-    if fitted.precomputed:
-        return lengths[fitted.support] if len(lengths) > fitted.support.max() else np.zeros(len(fitted.support))
-    every = np.arange(len(fitted.support))
-    return np.sqrt(np.maximum(fitted.kernel.diag(take(fitted.vectors, every)), 0.0))

@@ -1,4 +1,4 @@
-"""Whether a decision between classes stands whatever the scores are, within known bounds."""
+"""Whether a decision between classes stands for all scores within known bounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _wins(scheme: Scheme, k: int, low: FloatArray, high: FloatArray, sums_break_
 
 
 def _ovo_words(scheme: OneVsOne) -> FloatArray:
-    """(classes, pairs): +1 and -1 for the two classes of a pair, 0 for the others; agreements are votes."""
+    """(classes, pairs): +1 and -1 for the two classes of a pair, 0 for all others, so that agreements are votes."""
     words = np.zeros((scheme.n_classes, len(scheme.pairs)))
     for number, (a, b) in enumerate(scheme.pairs):
         words[a, number], words[b, number] = 1.0, -1.0
@@ -41,10 +41,10 @@ def _ovo_words(scheme: OneVsOne) -> FloatArray:
 
 
 def _beats(lead: FloatArray, low: FloatArray, high: FloatArray, sums_break_ties: bool) -> Array:
-    """Whether sum_t lead_t sign(f_t) > 0, or = 0 and then sum_t lead_t f_t > 0, for every line of ``lead``.
+    """Whether sum_t lead_t sign(f_t) > 0, or = 0 and then sum_t lead_t f_t > 0, for every row of ``lead``.
 
-    ``lead`` (rivals, tasks) is the difference of the winner's word and a rival's: bits that agree with the winner's
-    count for it, the others against, as do those whose sign is not certain.
+    ``lead`` (rivals, tasks) is the difference of the winner's word and a rival's. Bits that agree with the winner's
+    count for it; the others count against it, and so do those whose sign is not certain.
     """
     sure = np.where(low > 0, 1.0, np.where(high < 0, -1.0, 0.0))
     votes = sure @ lead.T - (sure == 0) @ np.abs(lead.T)

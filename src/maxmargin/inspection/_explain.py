@@ -1,4 +1,7 @@
-"""Why a row got its score: the support vectors that decided it, and the features where there are weights (M8)."""
+"""Why a row got its score: the support vectors that decided it, and the features where there are weights.
+
+See "Two forms of the score" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.inspection._model import Fitted, KernelFitted, LinearFitted, count, read
+from maxmargin.delivered import Fitted, KernelFitted, LinearFitted
+from maxmargin.inspection._model import read
 from maxmargin.kernels import Linear, takes_any_rows
 
-#: Lines that ``print`` shows of a list.
+#: How many lines of a list ``print`` shows.
 SHOWN = 5
 
 
@@ -30,14 +35,14 @@ class TaskExplanation:
     intercept : float
         b.
     rows : ndarray
-        The support vectors (numbers of training rows), the largest contribution first, whatever its sign; None of a
+        The support vectors (numbers of training rows), the largest contribution first, whatever its sign; None for a
         linear machine, which keeps w instead.
     dual_coef, kernel : ndarrays
         Their coefficients alpha_i t_i and kernel values k(x_i, x); None as above.
     contributions : ndarray
-        dual_coef_i k(x_i, x); with the intercept they sum to the score. None as above.
+        dual_coef_i k(x_i, x), or twice that for SVDD; with the intercept they sum to the score. None as above.
     own : float
-        -k(x, x), which SVDD's score has besides; 0 of all others.
+        -k(x, x), a further term of SVDD's score; 0 for all others.
     features : ndarray of shape (d,)
         w_j x_j, in the order of the columns; with the intercept they sum to the score. None where the kernel is not
         linear.
@@ -84,7 +89,7 @@ class Explanation:
 
 
 def explain(model: Any, x: Any) -> Explanation:
-    r"""The score of one row as a sum over support vectors, and over features where the model has weights (M8).
+    r"""The score of one row as a sum over support vectors, and over features where the model has weights.
 
     .. math:: f(x) = \sum_i \alpha_i t_i\, k(x_i, x) + b, \qquad f(x) = \sum_j w_j x_j + b
 
@@ -134,7 +139,7 @@ def explain(model: Any, x: Any) -> Explanation:
 
 
 def _predicted(model: Any, X: Any) -> Any:
-    with warnings.catch_warnings():  # the row's columns were checked, their names need not be said again
+    with warnings.catch_warnings():  # the columns were checked already: no second warning about their names
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         return np.asarray(model.predict(X))[0]
 
@@ -153,9 +158,10 @@ def _numeric(x: Any) -> bool:
 
 
 def _by_rows(fitted: KernelFitted, X: Any) -> list[dict[str, Any]]:
-    """The support vectors of every task, by falling size of their contribution."""
+    """The support vectors of every task, by decreasing size of their contribution."""
     values = fitted.values(X)[0]
-    own = -float(fitted.kernel.diag(X)[0]) if fitted.machine == "SVDD" else 0.0
+    ball = fitted.machine == "SVDD"  # whose score is 2 a.phi(x) - k(x, x) + b
+    own, factor = (-float(fitted.kernel.diag(X)[0]), 2.0) if ball else (0.0, 1.0)
     parts = []
     for coef in fitted.coef.T:
         used = np.flatnonzero(coef)
@@ -165,7 +171,7 @@ def _by_rows(fitted: KernelFitted, X: Any) -> list[dict[str, Any]]:
                 "rows": fitted.support[order],
                 "dual_coef": coef[order],
                 "kernel": values[order],
-                "contributions": coef[order] * values[order],
+                "contributions": factor * coef[order] * values[order],
                 "own": own,
             }
         )

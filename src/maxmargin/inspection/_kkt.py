@@ -1,4 +1,7 @@
-"""The conditions of optimality, one by one, with what is missing of each (M7)."""
+"""The conditions of optimality, one by one, each with its residual.
+
+See "Conditions of optimality" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ CONDITIONS = {
 
 @dataclass(frozen=True, eq=False)
 class TaskKKT:
-    """What is missing of every condition in one task; 0 everywhere is an exact optimum.
+    """The residual of every condition in one task; an exact optimum has 0 everywhere.
 
     Attributes
     ----------
@@ -32,17 +35,21 @@ class TaskKKT:
     rows : ndarray of shape (n,)
         Its rows.
     stationarity : float
-        ||w - sum alpha_i t_i phi(x_i)||; of another penalty than half the squared norm, the distance of that sum from
-        its subgradients at w.
+        ||w - sum alpha_i t_i phi(x_i)||; for penalties other than half the squared norm, the distance of that sum from
+        the penalty's subgradients at w.
     balance : float
-        \\|sum alpha_i t_i\\|, the stationarity in b; 0 without an intercept. One-class machines: the sum less what it
-        must be.
+        \\|sum alpha_i t_i\\|, the stationarity in b; 0 without an intercept. For one-class machines, the sum minus its
+        prescribed value.
     primal_feasibility : ndarray of shape (n,)
         max(0, 1 - xi_i - t_i f(x_i)), xi being max(0, 1 - t f), or 0 where no slack is allowed.
     dual_feasibility : ndarray of shape (n,)
-        How far alpha_i is outside [0, C_i].
+        How far alpha_i is outside [0, C_i]; where the square of xi is paid for, how far below 0.
     margin_slackness, slack_slackness : ndarrays of shape (n,)
-        \\|alpha_i (t_i f(x_i) - 1 + xi_i)\\| and \\|(C_i - alpha_i) xi_i\\|.
+        \\|alpha_i (t_i f(x_i) - 1 + xi_i)\\| and \\|(C_i - alpha_i) xi_i\\|; where the square of xi is paid for, the
+        second is (2 C_i xi_i - alpha_i)^2 / (4 C_i).
+    tolerance : ndarray of shape (n,)
+        How near to its margin a row counts as on it, see :func:`tolerance`; residuals of the margins up to this size
+        are what the fit or float64 left open.
     own_dual : bool
         Whether the model keeps dual variables; if not, alpha is what the slopes of its losses suggest.
     """
@@ -55,6 +62,7 @@ class TaskKKT:
     dual_feasibility: FloatArray
     margin_slackness: FloatArray
     slack_slackness: FloatArray
+    tolerance: FloatArray
     own_dual: bool = True
 
     @property
@@ -84,19 +92,32 @@ class KKT:
 
 
 def kkt(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> KKT:
-    r"""Every condition of optimality (Karush, Kuhn and Tucker) with what is missing of it (M7).
+    r"""Every condition of optimality (Karush, Kuhn and Tucker) with its residual.
 
     .. math:: w = \sum_i \alpha_i t_i \phi(x_i), \quad \sum_i \alpha_i t_i = 0, \quad t_i f(x_i) \ge 1 - \xi_i, \quad
         0 \le \alpha_i \le C_i, \quad \alpha_i (t_i f(x_i) - 1 + \xi_i) = 0, \quad (C_i - \alpha_i) \xi_i = 0
 
-    All hold at an optimum and nowhere else. Where :math:`w` is that sum, as in kernel machines, the last two residuals,
-    summed over the rows, are the duality gap; where not, half the square of the first comes on top.
+    All hold at an optimum and nowhere else. The last two residuals, summed over the rows, are the rows' share of the
+    duality gap, if the model has a feasible dual point of its own. The certificate's ``gap`` may have further terms:
 
-    Of a regressor, :math:`t_i` is the side of the tube, and :math:`t_i (y_i - f(x_i)) \le \varepsilon + \xi_i` stands
-    in place of the margin; of a one-class machine, :math:`f(x_i) \ge -\xi_i`. Of the squared hinge loss the last two
-    conditions are :math:`\alpha_i = 2 C_i \xi_i`, and :math:`2 C_i \xi_i` stands in place of :math:`C_i`. Of nu-SVC,
-    :math:`C_i` is the row's weight over rho. scikit-learn's LinearSVC penalises its intercept, and what is missing of
-    the balance is what that does.
+    =====================================  =============================================================================
+    machine                                its gap is that sum
+    =====================================  =============================================================================
+    SVC, SVR, OneClassSVM, SVDD            alone
+    linear machines, penalty 'l2'          and half the square of ``stationarity``: w is not quite the sum over the rows
+    linear machines, other penalties       and :math:`P(w) + P^*(v) - v\cdot w` with the sum :math:`v` in place of w
+    NuSVR                                  and :math:`\varepsilon (\nu \sum_i C_i - \sum_i \alpha_i)`, what is not spent
+    NuSVC                                  times :math:`\rho^2`, by which the published model was divided;
+                                           :math:`\rho = \nu / \sum_i \alpha_i`; less where another rho is better
+    SVC with C = inf                       of the model divided by its least margin m, and
+                                           :math:`\tfrac12 (1/m - 1)^2 \|w\|^2`
+    =====================================  =============================================================================
+
+    For a regressor, :math:`t_i` is the side of the tube, and :math:`t_i (y_i - f(x_i)) \le \varepsilon + \xi_i` takes
+    the place of the margin; for a one-class machine, :math:`f(x_i) \ge -\xi_i` does. Where the square of :math:`\xi` is
+    paid for, the last condition is :math:`\alpha_i = 2 C_i \xi_i`, and its residual
+    :math:`(2 C_i \xi_i - \alpha_i)^2 / (4 C_i)`, which is what missing it costs. For nu-SVC, :math:`C_i` is the row's
+    weight over rho. scikit-learn's LinearSVC penalises its intercept, which shows as a residual of the balance.
 
     Parameters
     ----------
@@ -132,16 +153,23 @@ def kkt(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> KKT:
 def _conditions(task: TrainingTask) -> TaskKKT:
     alpha, xi, multiplier = task.alpha, task.xi, task.multiplier
     balance = abs(float(alpha @ task.sign) - task.total) if task.fit_intercept else 0.0
-    with np.errstate(invalid="ignore"):
-        unpaid = np.where(xi == 0, 0.0, np.abs(multiplier * xi))  # infinity never meets zero in a product
+    unpaid: FloatArray
+    beyond: FloatArray
+    if task.squared:
+        unpaid, beyond = np.square(multiplier) / (4.0 * task.cost), np.zeros(len(alpha))
+    else:
+        beyond = -multiplier
+        with np.errstate(invalid="ignore"):
+            unpaid = np.where(xi == 0, 0.0, np.abs(multiplier * xi))  # no product of infinity and 0
     return TaskKKT(
         task.name,
         task.rows,
         task.off,
         balance,
         np.maximum(task.short - xi, 0.0),
-        np.maximum(np.maximum(-alpha, -multiplier), 0.0),
+        np.maximum(np.maximum(-alpha, beyond), 0.0),
         np.abs(alpha * (xi - task.short)),
         unpaid,
+        np.broadcast_to(task.tol, alpha.shape),
         task.own_dual,
     )

@@ -1,4 +1,7 @@
-"""The leave-one-out error: exactly, by refits of the support vectors alone, or estimated without any."""
+"""The leave-one-out error: exactly, by refits of the support vectors alone, or estimated without any.
+
+See "Leave-one-out" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import Array, FloatArray
-from maxmargin.inspection._model import Fitted, squeezed
+from maxmargin.delivered import Fitted
+from maxmargin.inspection._model import squeezed
 from maxmargin.inspection._refits import refits
 from maxmargin.inspection._span import left_out_margins
 from maxmargin.inspection._training import Training, TrainingTask, read_training
@@ -30,17 +34,17 @@ class LeaveOneOut:
     estimate : float
         Share of the rows that are wrong, of those that the model was trained on.
     errors : ndarray of bool of shape (n,)
-        Which rows are wrong. With many classes: 'exact' decides between the classes with every machine that has not
-        seen the row; the others count a row if any of its tasks may be wrong, for if none is the decision is right.
+        Which rows are wrong. With many classes, 'exact' decides between the classes by tasks that were solved without
+        the row; the others count a row if any of its tasks may be wrong, for if none is, the decision is right.
     margin : ndarray of shape (n,) or (n, n_tasks)
-        t f of the machine that has not seen the row, as far as the method knows; an error of the task where it is 0 or
+        t f of the task solved without the row, as far as the method knows; an error of the task where it is 0 or
         less. nan where a row has no part in a task.
     task_errors : float or ndarray of shape (n_tasks,)
         Share of every task's rows that are wrong in it.
     refits : int
         Machines that were fitted.
     gap : float
-        The worst relative duality gap of these; nan of the other methods.
+        The worst relative duality gap of these; nan for the other methods.
     """
 
     method: str
@@ -63,12 +67,12 @@ def leave_one_out(model: Any, X: Any, y: Any, method: str = "exact", sample_weig
     method        row p counts as an error if                      which is
     ============  ===============================================  =====================================================
     'exact'       :math:`t_p f^{p}(x_p) \le 0`                     the error itself. :math:`f^p` is fitted without p,
-                                                                   from where the whole was; only support vectors need
-                                                                   that, for without another row the optimum stays
+                                                                   starting at the whole solution; only support vectors
+                                                                   need that: without any other row the optimum stays
     'xi-alpha'    :math:`2 \alpha_p R^2 + \xi_p \ge 1`             an upper bound, often a crude one. R^2 is the largest
                                                                    k(x, x) less the smallest k(x, z) of the rows
-    'span'        :math:`\alpha_p S_p^2 \ge t_p f(x_p)`            exact if leaving p out changes which other rows are
-                                                                   support vectors, and bound ones, in no way; else an
+    'span'        :math:`\alpha_p S_p^2 \ge t_p f(x_p)`            exact if without p the same other rows are support
+                                                                   vectors, and the same of them bound; else an
                                                                    estimate, usually a very good one
     ============  ===============================================  =====================================================
 
@@ -76,18 +80,18 @@ def leave_one_out(model: Any, X: Any, y: Any, method: str = "exact", sample_weig
     an intercept, 'xi-alpha' is :math:`\alpha_p k(x_p, x_p) + \xi_p \ge 1`, and the combinations of 'span' are linear.
     With an intercept and a finite C, the bound's proof takes for granted that there are unbound support vectors, with
     and without row p, which can take over its weight; without an intercept, for the hard margin and for the squared
-    hinge it needs nothing. The squared hinge loss is the hard margin with 1 / (2 C_p) added to k(x_p, x_p).
+    hinge it needs no such assumption. The squared hinge loss is the hard margin with 1 / (2 C_p) added to k(x_p, x_p).
 
     All three are about the optimum of the model's problem: 'exact' first solves the model's own tasks to a relative gap
-    of 1e-10, from where they are, and so gives the same for a rough fit as for an exact one. (It refits every row of
-    nu-SVC, whose problem depends on their number, and where no unbound support vector fixes the intercept.)
-    'xi-alpha' and 'span' take the model's dual variables as they are.
+    of 1e-10, starting where they are, and so gives the same result for a rough fit as for an exact one. (It refits
+    every row of nu-SVC, whose problem depends on their number, and where no unbound support vector fixes the
+    intercept.) 'xi-alpha' and 'span' take the model's dual variables as they are.
 
     Parameters
     ----------
     model : fitted classifier
         maxmargin's or scikit-learn's. nu-SVC, and machines that keep no dual variables while their loss is not smooth,
-        have 'exact' only. Of scikit-learn's LinearSVC it is that of the problem whose intercept is not penalised.
+        have 'exact' only. For scikit-learn's LinearSVC the problem is the one whose intercept is not penalised.
     X, y, sample_weight
         Exactly the training data, in the same order; a row is left out with all its weight.
     method : {'exact', 'xi-alpha', 'span'}, default='exact'
@@ -180,7 +184,7 @@ def _xi_alpha(training: Training, task: TrainingTask) -> FloatArray:
 
 
 def _smallest_value(training: Training, task: TrainingTask, support: Any) -> float:
-    """The least k(x, z) of support vectors x and rows z."""
+    """The smallest k(x, z) of support vectors x and rows z."""
     height, least = max(1, BLOCK_VALUES // len(task.at)), np.inf
     for first in range(0, len(support), height):
         block = task.at[support[first : first + height]]

@@ -1,4 +1,7 @@
-"""Margins of any rows (M1) and the zones that they lie in (M2)."""
+"""Margins of any rows, and the zones that they lie in.
+
+See "Functional and geometric margin" and "Zones" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.inspection._model import count, read, read_classifier, scheme_name, squeezed
+from maxmargin.inspection._model import read, read_classifier, squeezed
+from maxmargin.inspection._tolerance import tolerances
 
-#: The seven zones of M2, from t f(x) > 1 down to t f(x) < -1.
+#: The seven zones, from t f(x) > 1 down to t f(x) < -1.
 ZONES = (
     "beyond its margin",
     "on its margin",
@@ -24,7 +29,7 @@ ZONES = (
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Margins of rows. With one task rows have a number each and sets one number; with more, one per task.
+    """Margins of rows. With one task there is one number for each row and one for the set; with more, one per task.
 
     Attributes
     ----------
@@ -33,7 +38,7 @@ class Margins:
     geometric : ndarray of shape (n,) or (n, n_tasks)
         The same over ||w||: the signed distance from the hyperplane.
     functional_margin, geometric_margin : float or ndarray of shape (n_tasks,)
-        Of the set: the smallest of its rows; nan where a task has none of them.
+        The margin of the set: the smallest of its rows; nan for a task that has none of them.
     norm : float or ndarray of shape (n_tasks,)
         ||w||.
     tasks : tuple of str
@@ -65,13 +70,13 @@ class Margins:
 
 
 def margins(model: Any, X: Any, y: Any, norm: Any = None) -> Margins:
-    r"""Functional and geometric margins of rows with known classes, for each two-class task (M1).
+    r"""Functional and geometric margins of rows with known classes, for each two-class task.
 
     .. math:: \text{functional: } t_i f(x_i), \qquad \text{geometric: } t_i f(x_i) / \|w\|, \qquad
         \|w\|^2 = \sum_{ij} \beta_i \beta_j k(x_i, x_j)
 
     with :math:`\beta` the model's ``dual_coef_``. The geometric margin does not change when (w, b) is multiplied by a
-    number. Of a model that scales its features, ||w|| is that of the scaled rows.
+    number. For a model that scales its features, ||w|| is that of the scaled rows.
 
     Parameters
     ----------
@@ -118,8 +123,8 @@ def margins(model: Any, X: Any, y: Any, norm: Any = None) -> Margins:
     )
 
 
-def zones(model: Any, X: Any, y: Any, tol: float = 1e-3) -> Array:
-    r"""Where rows lie against the strip: one of the seven zones of M2, for each two-class task.
+def zones(model: Any, X: Any, y: Any, tol: float | None = None) -> Array:
+    r"""Where rows lie against the strip: one of seven zones, for each two-class task.
 
     =============================  ================================
     t f(x)                         zone
@@ -133,16 +138,16 @@ def zones(model: Any, X: Any, y: Any, tol: float = 1e-3) -> Array:
     below -1                       'beyond the other margin'
     =============================  ================================
 
-    With one problem for all classes the margin is the score of the row's class minus that of a rival: of the best one
-    with Crammer and Singer's machine, of each with Weston and Watkins'.
+    With one problem for all classes the margin is the score of the row's class minus that of a rival: the best one for
+    Crammer and Singer's machine, every one for Weston and Watkins'.
 
     Parameters
     ----------
     model, X, y
         As in :func:`margins`.
-    tol : float, default=1e-3
-        t f(x) within this of 1, 0 or -1 is equal to it. The default is what LIBSVM's and scikit-learn's fits leave open
-        at theirs.
+    tol : float, optional
+        t f(x) within this of 1, 0 or -1 is equal to it. By default what the fit and float64 can tell apart, see
+        :func:`tolerance`.
 
     Returns
     -------
@@ -164,27 +169,26 @@ def zones(model: Any, X: Any, y: Any, tol: float = 1e-3) -> Array:
     inside the strip, wrong side
     on the other margin
     """
-    tol = checked_tolerance(tol)
     fitted = read(model)
     if fitted.classes is None or not fitted.single or len(fitted.classes) == 2:
         fitted = read_classifier(model, "zones", scores_only=True)
     X = fitted.checked(X)
-    label, f = fitted.labels(y, count(X)), fitted.scores(X)
-    if f.shape[1] > 1 and fitted.single:
-        return squeezed(zone_names(_over_rivals(f, label, scheme_name(model, fitted.machine)), tol))
-    return squeezed(zone_names(fitted.signs(label) * f, tol))
+    label, f, near = fitted.labels(y, count(X)), fitted.scores(X), tolerances(fitted, X, tol)
+    if f.shape[1] > 1 and fitted.single:  # whose tolerances are the same in every column
+        return squeezed(zone_names(_over_rivals(f, label, fitted.multiclass), near[:, :1]))
+    return squeezed(zone_names(fitted.signs(label) * f, near))
 
 
 def _over_rivals(f: FloatArray, label: IntArray, scheme: str) -> FloatArray:
-    """f_y - f_m of the best rival (n, 1), or of every rival (n, classes) with nan for the own class."""
+    """f_y - f_m for the best rival (n, 1), or for every rival (n, classes) with nan for the row's own class."""
     rows = np.arange(len(f))
     ahead = f[rows, label][:, None] - f
     ahead[rows, label] = np.nan
     return np.nanmin(ahead, axis=1, keepdims=True) if scheme == "crammer-singer" else ahead
 
 
-def zone_names(margin: FloatArray, tol: float) -> Array:
-    """The zone of every margin t f, '' of nan."""
+def zone_names(margin: FloatArray, tol: FloatArray) -> Array:
+    """The zone of every margin t f, '' for nan."""
     cases = [
         np.isnan(margin),
         np.abs(margin - 1.0) <= tol,
@@ -197,13 +201,6 @@ def zone_names(margin: FloatArray, tol: float) -> Array:
     return np.array([*ZONES, ""])[np.select(cases, [7, 1, 3, 5, 0, 2, 4], 6)]
 
 
-def checked_tolerance(tol: Any) -> float:
-    """A tolerance that tells the zones apart."""
-    if not 0 <= float(tol) < 0.5:
-        raise ValueError(f"tol must be at least 0 and less than 0.5, or zones would overlap; got {tol!r}")
-    return float(tol)
-
-
 def _given_norms(norm: Any, tasks: int) -> FloatArray:
     norms = np.atleast_1d(np.asarray(norm, dtype=np.float64))
     if norms.shape != (tasks,) or not (norms >= 0).all():
@@ -212,6 +209,6 @@ def _given_norms(norm: Any, tasks: int) -> FloatArray:
 
 
 def _smallest(values: FloatArray) -> FloatArray:
-    """The least value of every column, nan where there is none."""
+    """The smallest value of every column, nan where there is none."""
     least = np.min(np.where(np.isnan(values), np.inf, values), axis=0, initial=np.inf)
     return np.where(np.isnan(values).all(axis=0), np.nan, least)

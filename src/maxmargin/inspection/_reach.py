@@ -11,8 +11,8 @@ its score rises: where the slope in b is negative with the scores g + r, it is n
 left of it; where it is positive with g - r, b* is not to its right. The ends of both regions are found by bisection.
 
 The nu machines minimise over rho too. In rho - b and -(rho + b) their problem falls apart into one for each class, each
-of the kind above. Of the hard margin b* is where both classes touch their margin: the largest 1 - g*_i of the positive
-rows and the smallest -1 - g*_i of the negative ones.
+of the kind above. For the hard margin, b* is where both classes touch their margin: the largest 1 - g*_i of the
+positive rows and the smallest -1 - g*_i of the negative ones.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from maxmargin._types import FloatArray
 from maxmargin.certificates import Certificate
 from maxmargin.inspection._training import TrainingTask
 from maxmargin.losses import Hinge
-from maxmargin.problems import HardMarginProblem, LinearProblem, NuSVCProblem
+from maxmargin.problems import HardMarginProblem, LinearProblem, NuSVCProblem, Problem
 
-#: A slope this small beside the sum of the rows' costs is 0 but for rounding.
+#: A slope this small relative to the sum of the rows' costs counts as 0.
 FLAT = 1e-12
 #: Halvings of an interval, and the largest |b| that is looked for.
 HALVINGS, FAR = 200, 1e300
@@ -66,7 +66,7 @@ class Reach:
 
 
 def reach_without_rows(certificate: Certificate, strength: float) -> Reach:
-    """Of a soft-margin or linear task without an intercept; ``strength`` is the factor of 1/2 ||w||^2."""
+    """For a soft-margin or linear task without an intercept; ``strength`` is the factor of 1/2 ||w||^2."""
     if not certificate.holds:
         return Reach(reason=certificate.reason)
     return Reach(1.0, float(np.sqrt(2.0 * certificate.gap / strength)), 0.0, 0.0)
@@ -77,7 +77,8 @@ def reach(task: TrainingTask, squares: FloatArray, certificate: Certificate) -> 
     if not certificate.holds:
         return Reach(reason=certificate.reason)
     problem = task.problem
-    strength = problem.penalty.quadratic if isinstance(problem, LinearProblem) else 1.0
+    assert isinstance(problem, (LinearProblem, Problem))  # two classes
+    strength = problem.penalty.quadratic if isinstance(problem, LinearProblem) else problem.value_scale
     radius = float(np.sqrt(2.0 * certificate.gap / strength))
     r, g = radius * np.sqrt(np.maximum(squares, 0.0)), task.f - task.intercept
     if isinstance(problem, HardMarginProblem):
@@ -91,7 +92,7 @@ def reach(task: TrainingTask, squares: FloatArray, certificate: Certificate) -> 
 
 
 def _bias(task: TrainingTask, g: FloatArray, r: FloatArray) -> tuple[float, float]:
-    """The interval of every optimal b."""
+    """An interval that holds every optimal b."""
     loss = task.problem.loss if isinstance(task.problem, LinearProblem) else Hinge()
     total = float(task.cost.sum())
 
@@ -130,7 +131,7 @@ def _nu(problem: NuSVCProblem, task: TrainingTask, g: FloatArray, r: FloatArray,
 
 
 def _quantile(scores: FloatArray, r: FloatArray, weight: FloatArray, budget: float, flat: float) -> tuple[float, float]:
-    """The interval of every minimiser of -budget a + sum weight_i max(0, a - s_i), s within r of the scores."""
+    """An interval that holds every minimiser of -budget a + sum weight_i max(0, a - s_i), s within r of the scores."""
 
     def slope(s: FloatArray) -> Slope:
         return lambda a: float(weight[s < a].sum()) - budget
@@ -140,7 +141,7 @@ def _quantile(scores: FloatArray, r: FloatArray, weight: FloatArray, budget: flo
 
 
 def lowest(slope: Slope, start: float, flat: float) -> float:
-    """A point with no minimiser to its left: the last one found at which a slope that does not fall is negative."""
+    """A point with no minimiser to its left: the last one found at which the non-decreasing slope is negative."""
     low, width = start, 1.0
     while not slope(low) < -flat:
         low, width = start - width, 4.0 * width

@@ -1,4 +1,4 @@
-"""Leaving rows out for real: every task solved again without each of its support vectors, from where it was."""
+"""Leaving rows out for real: every task is solved again without each of its support vectors, from its solution."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin._rows import count
 from maxmargin._types import FloatArray
 from maxmargin._validation import cache_bytes
-from maxmargin.backends import Backend, Design, backend_for, effective_threads, single_threaded_blas
+from maxmargin.backends import Design, backend_for, effective_threads, single_threaded_blas
 from maxmargin.certificates import scores_at
-from maxmargin.inspection._model import count
 from maxmargin.inspection._training import Training, TrainingTask
 from maxmargin.problems import LinearProblem, NuSVCProblem, Problem, relative
 from maxmargin.solvers import Decomposition, LinearPoint, Watch, left_out, make_linear_solver
 
-#: Dual variables this close to a bound, relatively, are there.
+#: Dual variables within this relative distance of a bound count as on it.
 AT_BOUND = 1e-9
 #: Relative gap to which the task and its refits are solved.
 REFIT_GAP = 1e-10
@@ -46,7 +46,7 @@ def refits(training: Training) -> list[Refitted]:
 
 
 def is_only_one(sign: FloatArray, row: Any) -> bool:
-    """Whether nobody else is on the row's side of the task."""
+    """Whether no other row is on the row's side of the task."""
     return int(np.count_nonzero(sign == sign[row])) == 1
 
 
@@ -77,7 +77,7 @@ def _kernel(solver: Decomposition, gram: Any, training: Training, task: Training
     return Refitted(scores, found, len(rows), max(gaps))
 
 
-def _linear(backend: Backend, design: Design, task: TrainingTask) -> Refitted:
+def _linear(backend: Any, design: Design, task: TrainingTask) -> Refitted:
     problem = task.problem
     assert isinstance(problem, LinearProblem)  # of a linear machine, which keeps w
     if np.isinf(task.cost).any():  # without rows the margin grows and sum alpha = 1 / margin^2 falls: out of reach

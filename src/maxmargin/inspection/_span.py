@@ -1,4 +1,4 @@
-"""Spans of support vectors (Vapnik and Chapelle 2000): how far each is from what the others can make up for.
+"""Spans of support vectors (Vapnik and Chapelle 2000): how far each is from what the others can replace.
 
 For a support vector p, S_p is the distance of phi(x_p) from the set of sums of lambda_i phi(x_i) over the *other* free
 support vectors (0 < alpha < C), with sum lambda_i = 1 if there is an intercept. If leaving p out neither frees a bound
@@ -15,7 +15,7 @@ from maxmargin._types import Array, FloatArray
 from maxmargin.inspection._status import at_bounds
 from maxmargin.inspection._training import Training, TrainingTask
 
-#: Eigenvalues this small beside the largest are 0, and so are parts of unit vectors.
+#: Eigenvalues this small relative to the largest count as 0, and so do components of unit vectors.
 NOTHING = 1e-10
 
 
@@ -39,8 +39,8 @@ def left_out_margins(training: Training, task: TrainingTask) -> FloatArray:
 def spans(K: FloatArray, cross: FloatArray, own: FloatArray, balanced: bool) -> tuple[FloatArray, FloatArray]:
     """(S^2 of the free support vectors, S^2 of the bound ones).
 
-    ``K`` is among the free, ``cross`` (free, bound) between both, ``own`` the diagonal of the bound. inf where nothing
-    is left to make up for the row.
+    ``K`` holds the values among the free, ``cross`` (free, bound) those between both, ``own`` the diagonal of the
+    bound. inf where nothing is left to replace the row.
     """
     m = len(K)
     if m == 0:
@@ -55,8 +55,8 @@ def spans(K: FloatArray, cross: FloatArray, own: FloatArray, balanced: bool) -> 
 def _free(vectors: FloatArray, inverse: FloatArray, real: Array, balanced: bool) -> FloatArray:
     """min z'Kz with z_p = 1 (and sum z = 0): one over a diagonal entry of the pseudo-inverse, or 0.
 
-    It is 0 where p takes part in a combination that vanishes. Of the combinations that vanish because of the centring
-    there is one, (1, ..., 1), which has the part 1/m in every p.
+    It is 0 where p takes part in a combination that vanishes. Centring makes one combination vanish, (1, ..., 1), which
+    has the component 1/m in every p.
     """
     m = len(vectors)
     if balanced and m == 1:

@@ -1,4 +1,7 @@
-"""What every training row is to its machine (M3), and the table of the support vectors."""
+"""What every training row is to its machine, and the table of the support vectors.
+
+See "Status of a training row" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.inspection._margins import checked_tolerance
 from maxmargin.inspection._model import squeezed
 from maxmargin.inspection._training import Training, TrainingTask, is_one_class, read_training
 
-#: The cases of M3, and the two beside them: a bound support vector on the margin, and what no optimum has.
+#: What a training row can be at an optimum, and last what it can be at none.
 STATUSES = (
     "not a support vector",
     "on the margin",
@@ -22,9 +24,10 @@ STATUSES = (
     "misclassified",
     "not optimal",
 )
-#: What a bound support vector of a regressor (beyond its tube) or a one-class machine is.
+#: The status of bound support vectors of a regressor (beyond its tube) or a one-class machine.
 OUTSIDE = "outside"
-#: Dual variables this close to 0 or to C, relative to C, are there: what float32 and rescaling leave open.
+#: Dual variables within this relative distance of C count as C: float32 and rescaling tell no more. Those this small
+#: relative to C and to the largest may be what a solver has left of 0.
 AT_BOUND = 1e-6
 COLUMNS = ("row", "class", "alpha", "slack", "margin", "status", "bound", "influence", "multiplier", "task")
 
@@ -47,7 +50,9 @@ class Statuses:
     tasks : tuple of str
         What every task asks.
     names : tuple of str
-        What rows can be: :data:`STATUSES`, or of a regressor or one-class machine those that it knows.
+        What rows can be: :data:`STATUSES`, or those of a regressor or one-class machine.
+    tol : ndarray
+        How near counts as equal, nan where a row has no part in a task.
     """
 
     status: Array
@@ -56,18 +61,19 @@ class Statuses:
     bound: Array
     multiplier: FloatArray
     tasks: tuple[str, ...]
-    names: tuple[str, ...] = STATUSES
+    names: tuple[str, ...]
+    tol: FloatArray
 
     def counts(self) -> dict[str, int]:
-        """How many rows (of all tasks together) are what."""
+        """How many rows, of all tasks together, have each status."""
         return {name: int(np.count_nonzero(self.status == name)) for name in self.names}
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {number}" for name, number in self.counts().items())
 
 
-def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: float = 1e-3) -> Statuses:
-    r"""What every training row is to its machine, from its dual variable and its slack (M3).
+def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: float | None = None) -> Statuses:
+    r"""What every training row is to its machine, from its dual variable and its slack.
 
     =======================  =====================  =====================================================
     alpha_i                  xi_i                   status
@@ -81,8 +87,8 @@ def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: fl
     any other pair                                  'not optimal'
     =======================  =====================  =====================================================
 
-    With the squared hinge loss no alpha is bound: a row that falls short has alpha_i = 2 C_i xi_i, which stands in the
-    place of C_i above. Of nu-SVC, C_i is the row's weight over rho.
+    With the squared hinge loss no alpha is bound: a row that falls short has alpha_i = 2 C_i xi_i, which takes the
+    place of C_i above. For nu-SVC, C_i is the row's weight over rho.
 
     With Crammer and Singer's machine a row has one alpha_i and one xi_i, of its class against the best other; with
     Weston and Watkins' it has one of each for every other class, and these are the tasks. A row of a regressor is on
@@ -92,13 +98,14 @@ def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: fl
     ----------
     model : fitted model
         A classifier, a regressor or a one-class machine, maxmargin's or scikit-learn's. One that keeps no dual
-        variables (scikit-learn's LinearSVC) is given those that the slopes of its losses suggest, 2 C_i xi_i of the
+        variables (scikit-learn's LinearSVC) is given those that the slopes of its losses suggest, 2 C_i xi_i for the
         squared hinge.
     X, y, sample_weight
         Exactly the training data, in the same order.
-    tol : float, default=1e-3
-        Slacks and margins within this of 0 and 1 are equal to them. The default is what LIBSVM's and scikit-learn's
-        fits leave open at theirs. (Dual variables are at a bound within a millionth of C.)
+    tol : float, optional
+        Slacks and margins within this of 0 and 1 are equal to them. By default what the fit and float64 can tell apart,
+        see :func:`tolerance`. (A dual variable within a millionth of C is at C. One that is not 0 makes its row a
+        support vector, unless it is below a millionth of C and of the largest while its row is not on the margin.)
 
     Returns
     -------
@@ -114,9 +121,8 @@ def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: fl
     >>> found.status.tolist()
     ['not a support vector', 'on the margin', 'inside the strip', 'on the margin', 'misclassified']
     """
-    tol = checked_tolerance(tol)
-    training = read_training(model, X, y, sample_weight, "status", classifier=False, single=True)
-    codes = training.spread([_codes(task, tol) for task in training.tasks], len(STATUSES))
+    training = read_training(model, X, y, sample_weight, "status", classifier=False, single=True, tol=tol)
+    codes = training.spread([_codes(task) for task in training.tasks], len(STATUSES))
     names = status_names(training.tasks[0])
     return Statuses(
         squeezed(np.array([*names, ""])[codes]),
@@ -126,6 +132,7 @@ def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: fl
         squeezed(training.spread([task.multiplier for task in training.tasks], np.nan)),
         tuple(task.name for task in training.tasks),
         STATUSES if training.tasks[0].classifies else tuple(names[[0, 1, 2, 3, 6]].tolist()),
+        squeezed(training.spread([task.tol for task in training.tasks], np.nan)),
     )
 
 
@@ -138,16 +145,22 @@ def status_names(task: TrainingTask) -> Array:
 
 
 def at_bounds(task: TrainingTask) -> tuple[Array, Array]:
-    """(alpha = 0, alpha = C) of every row, but for rounding."""
-    largest = np.where(np.isinf(task.upper), float(task.alpha.max(initial=0.0)), task.upper)
-    edge = AT_BOUND * largest
-    return task.alpha <= edge, task.alpha >= task.upper - edge
+    """(alpha = 0, alpha = C) of every row, but for rounding.
+
+    The size of alpha says nothing by itself: it falls as rows get longer, and a large C does not limit it. A small one
+    is taken for 0 where its row is away from the margin, on which every support vector with an alpha between 0 and C
+    lies.
+    """
+    largest = np.minimum(task.upper, float(task.alpha.max(initial=0.0)))
+    idle = (task.alpha <= 0) | ((task.alpha <= AT_BOUND * largest) & (np.abs(task.short) > task.tol))
+    with np.errstate(invalid="ignore"):  # without an upper bound
+        return idle, np.isfinite(task.upper) & (task.alpha >= task.upper - AT_BOUND * task.upper)
 
 
-def _codes(task: TrainingTask, tol: float) -> IntArray:
-    """The place in STATUSES of every row; of regressors and one-class machines all rows with slack are in one place."""
+def _codes(task: TrainingTask) -> IntArray:
+    """The index in STATUSES of every row; for regressors and one-class machines all rows with slack share one."""
     idle, bound = at_bounds(task)
-    short = task.short
+    short, tol = task.short, task.tol
     met, on_margin = short <= tol, np.abs(short) <= tol
     if task.squared:  # alpha = 2 C xi is what 'bound' is elsewhere
         bound = ~idle & (np.abs(task.multiplier) <= np.maximum(2.0 * task.cost * tol, AT_BOUND * task.alpha))
@@ -164,19 +177,19 @@ def _codes(task: TrainingTask, tol: float) -> IntArray:
 
 
 def support_table(
-    model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: float = 1e-3, all_rows: bool = False
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: float | None = None, all_rows: bool = False
 ) -> Any:
-    r"""The support vectors of a fitted model as a pandas DataFrame, a line for each and each task it has a part in.
+    r"""The support vectors of a fitted model as a pandas DataFrame, with a row for each in each of its tasks.
 
     =============  ====================================================================================================
     column         holds
     =============  ====================================================================================================
     row            the number of the training row
-    class          its class; of a regressor its target, of a one-class machine nothing (None)
+    class          its class; for a regressor its target, for a one-class machine nothing (None)
     alpha          its dual variable
     slack          xi
-    margin         t f(x); of a regressor what is left of the tube, of a one-class machine f(x)
-    status         as in :func:`status`; of regressors and one-class machines, rows with slack are 'outside'
+    margin         t f(x); for a regressor what is left of the tube, for a one-class machine f(x)
+    status         as in :func:`status`; for regressors and one-class machines, rows with slack are 'outside'
     bound          whether alpha is at its largest value
     influence      alpha ||phi(x)|| / ||w||
     multiplier     that of xi >= 0, C - alpha
@@ -187,8 +200,8 @@ def support_table(
 
     .. math:: \frac{\alpha_i \sqrt{k(x_i, x_i)}}{\|w\|},
 
-    so that striking the term out changes no score f(x) by more than the influence times :math:`\|w\| \|\phi(x)\|`, the
-    largest value that the score without intercept can have. The influences of all rows sum to 1 at least.
+    so that removing the term changes no score f(x) by more than the influence times :math:`\|w\| \|\phi(x)\|`, the
+    largest value that the score without intercept can have. The influences of all rows sum to at least 1.
 
     Parameters
     ----------
@@ -196,7 +209,7 @@ def support_table(
         A classifier, a regressor or a one-class machine, maxmargin's or scikit-learn's.
     X, y, sample_weight
         Exactly the training data, in the same order.
-    tol : float, default=1e-3
+    tol : float, optional
         As in :func:`status`.
     all_rows : bool, default=False
         Whether rows with alpha = 0 are listed too.
@@ -204,7 +217,7 @@ def support_table(
     Returns
     -------
     pandas.DataFrame
-        By task, and within it by falling influence.
+        Sorted by task, and within it by decreasing influence.
 
     Examples
     --------
@@ -219,13 +232,12 @@ def support_table(
     1    1      0    0.5  on the margin        0.5
     """
     pd = _pandas()
-    tol = checked_tolerance(tol)
-    training = read_training(model, X, y, sample_weight, "support_table", classifier=False)
-    parts = [pd.DataFrame(_lines(training, task, y, tol, all_rows)) for task in training.tasks]
+    training = read_training(model, X, y, sample_weight, "support_table", classifier=False, tol=tol)
+    parts = [pd.DataFrame(_lines(training, task, y, all_rows)) for task in training.tasks]
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
 
 
-def _lines(training: Training, task: TrainingTask, y: Any, tol: float, all_rows: bool) -> dict[str, Any]:
+def _lines(training: Training, task: TrainingTask, y: Any, all_rows: bool) -> dict[str, Any]:
     influence = influences(training, task)
     chosen = np.arange(len(task.rows)) if all_rows else np.flatnonzero(task.alpha != 0)
     chosen = chosen[np.argsort(-influence[chosen], kind="stable")]
@@ -236,7 +248,7 @@ def _lines(training: Training, task: TrainingTask, y: Any, tol: float, all_rows:
         "alpha": task.alpha[chosen],
         "slack": task.xi[chosen],
         "margin": task.margin[chosen],
-        "status": names[_codes(task, tol)[chosen]],
+        "status": names[_codes(task)[chosen]],
         "bound": at_bounds(task)[1][chosen],
         "influence": influence[chosen],
         "multiplier": task.multiplier[chosen],
@@ -245,7 +257,7 @@ def _lines(training: Training, task: TrainingTask, y: Any, tol: float, all_rows:
 
 
 def influences(training: Training, task: TrainingTask) -> FloatArray:
-    """alpha ||phi|| / ||w||, 0 where alpha is."""
+    """alpha ||phi|| / ||w||, 0 where alpha is 0."""
     used, found = np.flatnonzero(task.alpha), np.zeros(len(task.alpha))
     lengths = np.sqrt(np.maximum(training.diagonal(task.at[used]), 0.0))
     with np.errstate(divide="ignore"):

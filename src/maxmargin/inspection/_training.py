@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from maxmargin._foreign import Delivered, delivered_all_classes, delivered_tasks
+from maxmargin._rows import count, take
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin.certificates import (
+from maxmargin.certificates import recomputed_scores, scores_at
+from maxmargin.delivered import (
+    Delivered,
+    Fitted,
+    KernelTrained,
     LinearDelivered,
-    all_classes_task,
+    LinearFitted,
+    LinearTrained,
     is_approximation,
-    linear_tasks,
-    recomputed_scores,
-    scores_at,
-    take,
-    training_rows,
 )
-from maxmargin.inspection._model import Fitted, LinearFitted, count, read, read_classifier, scaled_rows
+from maxmargin.inspection._model import read, read_classifier
+from maxmargin.inspection._tolerance import tolerances
 from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.penalties import Penalty
 from maxmargin.problems import (
@@ -29,12 +30,13 @@ from maxmargin.problems import (
     NuSVCProblem,
     OneClassProblem,
     Problem,
+    ShortfallProblem,
     SVCProblem,
     SVDDProblem,
     SVRProblem,
 )
 
-#: Losses that a slack xi >= 0 pays for, linearly or as its square.
+#: Losses that are a slack xi >= 0, or its square.
 LINEARLY, SQUARED = ("hinge", "epsilon_insensitive"), ("squared_hinge", "squared_epsilon_insensitive")
 
 
@@ -42,14 +44,14 @@ LINEARLY, SQUARED = ("hinge", "epsilon_insensitive"), ("squared_hinge", "squared
 class TrainingTask:
     """One task on its own rows, with (w, b) as published.
 
-    A row asks for ``short <= xi``: short = 1 - t f of a classifier, |y - f| - eps of a regressor, -f of a one-class
+    A row asks for ``short <= xi``: short is 1 - t f for a classifier, |y - f| - eps for a regressor, -f for a one-class
     machine. ``multiplier`` is that of xi >= 0: C - alpha, or 2 C xi - alpha where the square of xi is paid for.
     """
 
     name: str
     rows: IntArray  # of X as given
     at: IntArray  # the same rows in :attr:`Training.X`
-    sign: FloatArray  # of a regressor: the side of the tube
+    sign: FloatArray  # for a regressor, the side of the tube
     cost: FloatArray  # C_i
     alpha: FloatArray
     f: FloatArray
@@ -62,7 +64,8 @@ class TrainingTask:
     total: float = 0.0  # what sum alpha_i t_i must be
     squared: bool = False
     own_dual: bool = True  # whether the model keeps dual variables; else they are what its losses' slopes suggest
-    w: FloatArray | None = None  # of a linear machine, of rows as the problem saw them
+    w: FloatArray | None = None  # of a linear machine, for rows as the problem saw them
+    tol: FloatArray | float = 0.0  # how near counts as equal, for every row
 
     @property
     def fit_intercept(self) -> bool:
@@ -70,7 +73,7 @@ class TrainingTask:
 
     @property
     def margin(self) -> FloatArray:
-        """t f of a classifier; of others minus what the row falls short."""
+        """t f for a classifier; for others, minus the shortfall of the row."""
         return 1.0 - self.short if self.classifies else -self.short
 
     @property
@@ -134,11 +137,12 @@ def read_training(
     classifier: bool = True,
     slack: bool = True,
     single: bool = False,
+    tol: float | None = None,
 ) -> Training:
-    """The tasks of a fitted model on its training data; ``what`` is what they are wanted for.
+    """The tasks of a fitted model on its training data; ``what`` says what they are needed for.
 
-    ``slack``: whether that needs a loss which a slack pays for. ``single``: whether it can be had of one problem for
-    all classes, whose tasks have no w of their own.
+    ``slack``: whether that needs a loss that is paid for by a slack. ``single``: whether it also works for one problem
+    for all classes, whose tasks have no w of their own. ``tol`` takes the place of the model's own tolerance.
     """
     fitted = read(model)
     if classifier or (fitted.classes is not None and not (single and fitted.single)):
@@ -151,18 +155,28 @@ def read_training(
             "far from optimal it is, and LSSVC(leave_one_out=True) has the scores of rows left out"
         )
     if fitted.single:
-        return _all_classes(fitted, X, y, sample_weight)
+        return _with_tolerance(_all_classes(fitted, X, y, sample_weight), X, tol)
     if isinstance(fitted, LinearFitted):
-        return _linear(fitted, X, y, sample_weight, what, slack)
+        return _with_tolerance(_linear(fitted, X, y, sample_weight, what, slack), X, tol)
     if is_approximation(model):
         raise TypeError(
             f"{what} is about the optimum of the full problem, which a machine on landmarks is not at: fit with "
             "approximation=None (warm_start=True goes on from here), or ask certify() how far it is"
         )
-    kernel, X, tasks = delivered_tasks(model, X, y, sample_weight, None)
-    scores = recomputed_scores(kernel, X, tasks)
+    found = KernelTrained.of(model, X, y, sample_weight, None)
+    kernel, tasks = found.fitted.kernel, found.tasks()
+    scores = recomputed_scores(kernel, found.X, tasks)
     made = [_kernel_task(name, task, f) for name, task, f in zip(fitted.names, tasks, scores, strict=True)]
-    return Training(fitted, kernel, X, made, count(X))
+    return _with_tolerance(Training(fitted, kernel, found.X, made, count(found.X)), X, tol)
+
+
+def _with_tolerance(training: Training, X: Any, tol: float | None) -> Training:
+    """The same with its tolerance; ``X`` is what the user gave."""
+    fitted = training.fitted
+    near = tolerances(fitted, fitted.checked(X), tol)
+    columns = [0] * len(training.tasks) if fitted.single else range(len(training.tasks))
+    tasks = [replace(task, tol=near[task.rows, k]) for k, task in zip(columns, training.tasks, strict=True)]
+    return replace(training, tasks=tasks)
 
 
 def _kernel_task(name: str, task: Delivered, g: FloatArray) -> TrainingTask:
@@ -179,14 +193,14 @@ def _kernel_task(name: str, task: Delivered, g: FloatArray) -> TrainingTask:
         epsilon = problem.recovered(beta, g, b)[2].epsilon
         return _tube(name, task.rows, task.rows, problem.y - f, problem.C, beta, f, epsilon, shared)
     if isinstance(problem, SVDDProblem):
-        f, beta, shared["norm"] = f - problem.diagonal, beta / 2.0, norm / 2.0  # published is twice the centre
+        f = f + g - problem.diagonal  # 2 a.phi(x) - k(x, x) + b
     cost = problem.C if isinstance(problem, SVDDProblem) else problem.weight  # type: ignore[attr-defined]  # one-class
     sign, total = np.ones(len(f)), problem.qp.total
     return TrainingTask(name, task.rows, task.rows, sign, cost, beta, f, -f, np.maximum(-f, 0.0), **shared, total=total)
 
 
 def _costs(problem: SVCProblem | HardMarginProblem | NuSVCProblem, dual_coef: FloatArray) -> FloatArray:
-    """C_i; of a nu machine what it comes to after the division by rho."""
+    """C_i; for a nu machine, its value after the division by rho."""
     if isinstance(problem, SVCProblem):
         return problem.C
     if isinstance(problem, HardMarginProblem):
@@ -206,7 +220,7 @@ def _tube(
     epsilon: float,
     more: dict[str, Any],
 ) -> TrainingTask:
-    """A task of a regressor: of the two sides of the tube the one that beta, or else the residual, is on."""
+    """A task of a regressor, on that side of the tube on which beta, or else the residual, is."""
     side = np.where(beta != 0, np.sign(beta), np.where(residual >= 0, 1.0, -1.0))
     short, xi = side * residual - epsilon, np.maximum(np.abs(residual) - epsilon, 0.0)
     return TrainingTask(name, rows, at, side, cost, np.abs(beta), f, short, xi, **more)
@@ -219,14 +233,16 @@ def _linear(fitted: LinearFitted, X: Any, y: Any, sample_weight: Any, what: str,
             f"{what} needs the training problem, and a {fitted.machine} that was fitted in chunks (partial_fit) has "
             "not kept it; use fit"
         )
-    rows = training_rows(model, X, y, sample_weight)
-    scaled = scaled_rows(rows.X, fitted.scaling)
-    tasks = [LinearDelivered(*task) for task in linear_tasks(model, rows, None)]
+    found = LinearTrained.of(model, X, y, sample_weight, None)
+    seen, tasks = fitted.seen(found.X), found.tasks()
     if slack:
         _require_slack(tasks[0].problem, what)
     hard = fitted.classes is not None and np.isinf(getattr(model, "C_", None) or getattr(model, "C", None) or 1.0)
-    made = [_linear_task(name, t, scaled, rows.kept, hard) for name, t in zip(fitted.names, tasks, strict=True)]
-    return Training(fitted, Linear(), scaled, made, rows.n)
+    made = [
+        _linear_task(name, t, *found.scaling.seen(t.coef, t.intercept), seen, found.kept, hard)
+        for name, t in zip(fitted.names, tasks, strict=True)
+    ]
+    return Training(fitted, Linear(), seen, made, found.n)
 
 
 def _require_slack(problem: LinearProblem, what: str) -> None:
@@ -237,8 +253,10 @@ def _require_slack(problem: LinearProblem, what: str) -> None:
         )
 
 
-def _linear_task(name: str, task: LinearDelivered, X: RowData, kept: IntArray, hard: bool) -> TrainingTask:
-    problem, w, b = task.problem, task.w, task.intercept
+def _linear_task(
+    name: str, task: LinearDelivered, w: FloatArray, b: float, X: RowData, kept: IntArray, hard: bool
+) -> TrainingTask:
+    problem = task.problem
     at = np.arange(len(kept)) if task.rows is None else task.rows
     own = X if task.rows is None else X[task.rows]
     f = np.asarray(own @ w).ravel() + b
@@ -265,16 +283,23 @@ def _all_classes(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> Training
     """One problem for all classes: a row asks that the score of its class beats those of its rivals by 1."""
     kernel: Kernel = Linear()
     if isinstance(fitted, LinearFitted):
-        rows = training_rows(fitted.model, X, y, sample_weight)
-        problem, W, b, alpha = all_classes_task(fitted.model, rows, None)
-        X, kept, n = scaled_rows(rows.X, fitted.scaling), rows.kept, rows.n
+        found = LinearTrained.of(fitted.model, X, y, sample_weight, None)
+        problem, coef, intercept, alpha = found.all_classes()
+        W, b = found.scaling.seen(coef, intercept)
+        X, kept, n = fitted.seen(found.X), found.kept, found.n
         at: IntArray = np.arange(len(kept))
         f, square = np.asarray(X @ W.T) + b, float(np.vdot(W, W))
     else:
-        kernel, X, kept, problem, alpha, b = delivered_all_classes(fitted.model, X, y, sample_weight, None)
+        machine = KernelTrained.of(fitted.model, X, y, sample_weight, None)
+        kernel, X, (kept, problem, alpha, b) = machine.fitted.kernel, machine.X, machine.all_classes()
         used = np.flatnonzero(alpha.any(axis=1))
         g = scores_at(kernel, X, kept, kept[used], alpha[used])
         at, f, n, square = kept, g + b, count(X), float(np.vdot(alpha, g))
+    if not isinstance(problem, ShortfallProblem):
+        raise ValueError(
+            "the softmax loss has no margin to fall short of: every row pays, and is pushed. Use predict_proba, or fit "
+            "LinearSVC with multiclass='crammer-singer'"
+        )
     shared: dict[str, Any] = {
         "intercept": np.nan,
         "norm": float(np.sqrt(max(square, 0.0))),
@@ -292,8 +317,8 @@ def _all_classes(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> Training
     return Training(fitted, kernel, X, tasks, n)
 
 
-def _rivals(problem: AllClassesProblem, classes: list[str], f: FloatArray, alpha: FloatArray):
-    """(name, rows, 1 - (f_y - f_m), a) of what rows pay for: their best rival, or each of them (M21)."""
+def _rivals(problem: ShortfallProblem, classes: list[str], f: FloatArray, alpha: FloatArray):
+    """(name, rows, 1 - (f_y - f_m), a) of everything that rows pay for: their best rival, or every rival."""
     rows, push = np.arange(len(f)), problem.pushes(alpha)
     if problem.shared_bound:
         others = f.copy()
@@ -306,7 +331,7 @@ def _rivals(problem: AllClassesProblem, classes: list[str], f: FloatArray, alpha
 
 
 def _off(penalty: Penalty, w: FloatArray, v: FloatArray) -> float:
-    """How far v = X' beta is from the subgradients of the penalty at w: ||w - v|| if that is half the squared norm."""
+    """Distance of v = X' beta from the penalty's subgradients at w: ||w - v|| for half the squared norm."""
     q, a = penalty.quadratic, penalty.absolute
     away = np.where(w != 0, np.abs(v - q * w - a * np.sign(w)), np.maximum(np.abs(v) - a, 0.0))
     return float(np.linalg.norm(away))

@@ -103,7 +103,7 @@ class Archive:
     """A file that is being read: its manifest, and its parts as they are asked for."""
 
     def __init__(self, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES):
-        self.path = located(path)
+        self.path = located(path, pipes=False)
         size = self.path.stat().st_size
         if size > max_bytes:
             raise ModelFileError(

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import lzma
+import math
 import os
+import stat
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, TypeAlias, cast
+from typing import IO, Any, TypeAlias, cast
 
 #: Endings of file names, by format.
 FORMATS = {
@@ -20,19 +26,90 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 #: What reading a damaged compressed file ends with.
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+#: Longest line, in bytes; a binary file without line ends must not be taken into memory as one.
+MOST_LINE = 2**24
+#: A compressed file may grow to so many bytes, or to so many times its size, whichever is more.
+MOST_GROWN, MOST_TIMES = 2**26, 200
+#: A compressed file that has to be in memory as a whole may grow to so many times its size.
+HELD_TIMES = 20
+#: Bytes of a pipe that are copied to the disk where a reader needs them twice.
+MOST_PIPED = 2**33
 
 #: Line numbers, from 1, and lines as they stand in the file.
 Lines: TypeAlias = list[tuple[int, bytes]]
 
 
-def located(path: str | os.PathLike[str]) -> Path:
-    """The path of something that can be read: a file, or a pipe."""
+def located(path: str | os.PathLike[str], pipes: bool = True) -> Path:
+    """The path of something that can be read: a file or, if ``pipes`` will do, a pipe."""
     file = Path(path)
     if file.is_dir():
         raise IsADirectoryError(f"{file} is a folder; read the files in it one by one")
     if not file.exists():
         raise FileNotFoundError(f"{file} does not exist; check the path (the working directory is {Path.cwd()})")
+    mode = file.stat().st_mode
+    if stat.S_ISFIFO(mode) and not pipes:
+        raise ValueError(f"{file} is a pipe, which can be read only once and from front to back; save it as a file")
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        kind = "a socket" if stat.S_ISSOCK(mode) else "a device"
+        raise ValueError(f"{file} is {kind}, which may never end; give a file or a pipe")
     return file
+
+
+@contextmanager
+def replayable(path: Path) -> Iterator[Path]:
+    """The file, or for a pipe a temporary copy of what it delivers; errors name the pipe all the same."""
+    if not path.is_fifo():
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="maxmargin-") as folder:
+        copy = Path(folder, path.name)
+        try:
+            with open(path, "rb") as source, open(copy, "wb") as target:
+                _copy(path, source, target)
+            yield copy
+        except (ValueError, OSError) as error:
+            if getattr(error, "errno", None) is not None or str(copy) not in str(error):
+                raise
+            raise type(error)(str(error).replace(str(copy), str(path))) from error
+
+
+def _copy(path: Path, source: IO[bytes], target: IO[bytes]) -> None:
+    """All of a pipe, up to MOST_PIPED."""
+    while block := source.read(2**20):
+        target.write(block)
+        if target.tell() > MOST_PIPED:
+            raise ValueError(
+                f"{path}: the pipe delivers more than {MOST_PIPED:,} bytes, which is too much for a whole table; read "
+                "it in chunks, or save it as a file"
+            )
+
+
+def most_bytes(path: Path, times: int = MOST_TIMES) -> int:
+    """How many bytes a compressed file may become."""
+    return max(MOST_GROWN, times * path.stat().st_size)
+
+
+def grown(path: Path, times: int = MOST_TIMES) -> ValueError:
+    """What to raise when a file decompresses to more than that."""
+    return ValueError(
+        f"{path} holds more than {most_bytes(path, times):,} bytes when decompressed ({times} times its size, or "
+        f"{MOST_GROWN:,} if that is more); if you trust it, decompress it first"
+    )
+
+
+def held(path: Path) -> Any:
+    """What readers of binary files take: the path, or what it decompresses to, in memory."""
+    if path.suffix.lower() not in COMPRESSED:
+        return path
+    most = most_bytes(path, HELD_TIMES)
+    try:
+        with opened(path) as file:
+            data = file.read(most + 1)
+    except DAMAGE as error:
+        raise damaged(str(path), error) from error
+    if len(data) > most:
+        raise grown(path, HELD_TIMES)
+    return BytesIO(data)
 
 
 def ending(path: Path) -> str:
@@ -56,6 +133,8 @@ def format_of(path: Path, asked: str | None) -> str:
         found = asked
     if found == "parquet" and path.suffix.lower() in COMPRESSED:
         raise ValueError(f"{path}: Parquet cannot be streamed from {path.suffix}; decompress the file first")
+    if found == "parquet" and path.is_fifo():
+        raise ValueError(f"{path}: Parquet is read from its end, which a pipe does not show; save it as a file")
     return found
 
 
@@ -77,10 +156,19 @@ def opened(path: Path) -> IO[bytes]:
 
 def numbered(path: Path, matters: Callable[[bytes], object]) -> Iterator[tuple[int, bytes]]:
     """Lines that matter, with their numbers, one at a time."""
-    number = 0
+    packed = path.suffix.lower() in COMPRESSED and path.is_file()
+    number, left = 0, most_bytes(path) if packed else math.inf
     try:
         with opened(path) as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(partial(file.readline, MOST_LINE + 1), b""), 1):
+                left -= len(line)
+                if len(line) > MOST_LINE:
+                    raise ValueError(
+                        f"{path}, line {number}: the line has more than {MOST_LINE:,} bytes, the most that is read; "
+                        "check that the file is text, one row to a line"
+                    )
+                if left < 0:
+                    raise grown(path)
                 text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
                 if matters(text):
                     yield number, text

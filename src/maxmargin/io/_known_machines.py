@@ -13,14 +13,13 @@ from sklearn.metrics import check_scoring
 
 from maxmargin import estimators, maps, selection
 from maxmargin.calibration import Sigmoid
-from maxmargin.estimators._kernel_folds import FoldTables
-from maxmargin.estimators._kernel_model import KernelModel, Support
-from maxmargin.estimators._many_classes import ManyClasses
+from maxmargin.certificates import Certificate, Scaling
+from maxmargin.delivered import FoldTables, Support, has_scheme
 from maxmargin.io._entry import Entry, check_array, check_shapes
 from maxmargin.kernels import Kernel
 from maxmargin.multiclass import BINARY, SINGLE
 from maxmargin.solvers.seasons import Schedule
-from maxmargin.solvers.stochastic import Vectors
+from maxmargin.solvers.stochastic import Reached, Vectors
 
 PROVEN = frozenset({"certificate_", "certificates_", "n_iter_", "shape_fit_", "C_", "fit_status_", "t_", "chunks_"})
 SCHEME = frozenset({"multiclass_", "fired_", "folds_", "calibrators_", "sharpness_", "conformal_"})
@@ -56,12 +55,12 @@ LINEAR = {
     "held_out_": "i[.]",
     "_held_out": "i[.]",
 }
-STREAM = frozenset({"_stream", "_schedules", "_drawn", "_lines", "_held"})
+STREAM = frozenset({"_stream", "_reached", "_schedules", "_drawn", "_lines", "_held"})
 SEARCH = frozenset({
     "cv_results_", "method_", "best_index_", "best_params_", "best_score_", "n_splits_", "refit_time_",
     "best_estimator_",
 })  # fmt: skip
-KERNEL_OTHERS = PROVEN | SCHEME | STREAM | {"kernel_", "radius_"}
+KERNEL_OTHERS = PROVEN | SCHEME | STREAM | {"kernel_", "radius_", "scaling_"}
 
 
 def entries() -> list[Entry]:
@@ -130,6 +129,7 @@ def _maps() -> list[Entry]:
 
 def _kernel_machine(model: Any) -> None:
     """Support vectors, coefficients and classes of a fitted kernel machine belong together."""
+    _proof(model)
     if not hasattr(model, "support_"):
         return
     _require(isinstance(model.kernel_, Kernel), "kernel_ is no kernel")
@@ -137,11 +137,14 @@ def _kernel_machine(model: Any) -> None:
     _require(type(n) is int and n >= 0, f"shape_fit_ is {model.shape_fit_!r}")
     _support(model, Support(model.support_, model.support_vectors_), n)
     _coefficients(model)
+    if hasattr(model, "scaling_"):
+        known = isinstance(model.scaling_, Scaling) and len(model.scaling_.scale) == model.n_features_in_
+        _require(known and bool((model.scaling_.scale > 0).all()), "scaling_ is none of the model's features")
     known = [name in vars(model) for name in ("landmarks_", "landmark_vectors_", "landmark_coef_")]
     _require(all(known) or not any(known), "a machine on landmarks needs their numbers, rows and coefficients")
     if any(known):
         _support(model, Support(model.landmarks_, model.landmark_vectors_), n)
-    if issubclass(type(model), ManyClasses):
+    if has_scheme(model):
         tasks = _tasks(model, len(model.intercept_))
         lines = len(model.classes_) - 1 if model.multiclass_ == "ovo" and not hasattr(model, "n_vectors_") else tasks
         _require(model.dual_coef_.shape[0] == lines, f"dual_coef_ has shape {model.dual_coef_.shape}")
@@ -156,6 +159,14 @@ def _kernel_machine(model: Any) -> None:
             check_array("_stream", state, "f[tasks,five]", {"tasks": tasks, "five": 5})
 
 
+def _proof(model: Any) -> None:
+    """What is said to be a certificate is one: others ask it for its gap."""
+    one, many = vars(model).get("certificate_"), vars(model).get("certificates_", [])
+    _require(one is None or isinstance(one, Certificate), "certificate_ is no certificate")
+    _require(isinstance(many, list | tuple) and all(isinstance(each, Certificate) for each in many),
+             "certificates_ holds something else than certificates")  # fmt: skip
+
+
 def _coefficients(model: Any) -> None:
     """KernelLeastSquares may have one target or many, which is why its coefficients have no shape in the table."""
     if "dual_coef_" in vars(model) and model.dual_coef_.ndim == 1:
@@ -164,7 +175,7 @@ def _coefficients(model: Any) -> None:
         check_array("dual_coef_", model.dual_coef_, "f[sv,.]", {"sv": len(model.support_)})
 
 
-def _support(model: KernelModel, support: Any, n: int) -> None:
+def _support(model: Any, support: Any, n: int) -> None:
     """Numbers of training rows, and the rows themselves unless there are none: a precomputed matrix has columns."""
     _require(isinstance(support, Support), "there are no support vectors")
     rows, vectors = support.rows, support.vectors
@@ -202,10 +213,11 @@ def _in_order(label: Any, classes: int) -> bool:
 
 def _linear_machine(model: Any) -> None:
     """Weights, classes and folds of a fitted linear machine belong together."""
+    _proof(model)
     if not hasattr(model, "coef_"):
         return
     _require(hasattr(model, "n_features_in_"), "n_features_in_ is missing")
-    if issubclass(type(model), ManyClasses):
+    if has_scheme(model):
         tasks = _tasks(model, len(model.intercept_))
         if hasattr(model, "folds_"):
             sizes = {"folds": len(model.folds_.intercept), "tasks": tasks, "features": model.n_features_in_}
@@ -216,9 +228,14 @@ def _linear_machine(model: Any) -> None:
                 sizes = {"d": model.n_features_in_, "two": 2, "seven": 7}
                 _require(isinstance(vectors, Vectors), "_stream has no vectors")
                 check_shapes(vectors, {"v": "f[d]", "u": "f[d]", "dual": "f[.,two]", "state": "f[seven]"}, sizes)
+        if getattr(model, "_reached", None) is not None:
+            _require(isinstance(model._reached, Reached), "_reached is of another kind")
+            check_array("_reached", model._reached.steps, "f[tasks]", {"tasks": tasks})
         if hasattr(model, "_schedules"):
             sound = isinstance(model._schedules, list) and len(model._schedules) == tasks
-            _require(sound and all(isinstance(s, Schedule) for s in model._schedules), "there are too few schedules")
+            _require(
+                sound and all(isinstance(s, Schedule | None) for s in model._schedules), "there are too few schedules"
+            )
 
 
 def _tasks(model: Any, found: int) -> int:

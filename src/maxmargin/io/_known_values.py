@@ -7,24 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin import losses, penalties
+from maxmargin import kernels, losses, penalties
 from maxmargin.calibration import Conformal, Isotonic, Sigmoid, VennAbers
-from maxmargin.certificates import Certificate
-from maxmargin.estimators._kernel_folds import FoldTables
-from maxmargin.estimators._kernel_model import Support
-from maxmargin.estimators._many_classes import Folds
+from maxmargin.certificates import Certificate, Scaling
+from maxmargin.delivered import Folds, FoldTables, Support
 from maxmargin.io._entry import Entry
-from maxmargin.kernels import Kernel, _compose, _standard
-from maxmargin.kernels._given import Precomputed
+from maxmargin.kernels import Function, Kernel, QuadraticForm
+from maxmargin.kernels.compositions import Exp, PolynomialOf, Power, Product, Sum
 from maxmargin.losses import Loss
-from maxmargin.maps._monomials import Collapsed, Ordered
+from maxmargin.maps.monomials import Collapsed, Ordered
 from maxmargin.multiclass import Fired
 from maxmargin.penalties import Penalty
 from maxmargin.solvers.seasons import Schedule
-from maxmargin.solvers.stochastic import Vectors
+from maxmargin.solvers.stochastic import Reached, Vectors
 
 #: Kernels whose meaning is data; those that hold a function (Function, Warp, Of) are not stored.
-COMPOSITIONS = (_compose.Sum, _compose.Product, _compose.Power, _compose.Exp, _compose.PolynomialOf)
+COMPOSITIONS = (Sum, Product, Power, Exp, PolynomialOf)
 #: A power is computed by so many products: more of them are no kernel but a way to keep a machine busy.
 MAX_POWER = 10_000
 _REAL = (float, int, np.floating, np.integer)
@@ -46,10 +44,10 @@ FIELDS: dict[str, tuple[type, ...]] = {
 
 def entries() -> list[Entry]:
     """All of them."""
-    public = [kind for kind in vars(_standard).values() if _is_concrete(kind, Kernel)]
+    public = [kind for kind in vars(kernels).values() if _is_concrete(kind, Kernel) and kind is not Function]
     return [
         *[Entry(f"maxmargin.kernels.{kind.__name__}", kind, judge=_fields, others=_extra(kind))
-          for kind in (*public, *COMPOSITIONS, Precomputed)],
+          for kind in (*public, *COMPOSITIONS)],
         *[Entry(f"maxmargin.losses.{kind.__name__}", kind, judge=_fields)
           for kind in vars(losses).values() if _is_concrete(kind, Loss)],
         *[Entry(f"maxmargin.penalties.{kind.__name__}", kind, judge=_fields)
@@ -63,7 +61,9 @@ def entries() -> list[Entry]:
         Entry("maxmargin.Folds", Folds, {"number": "i[.]", "intercept": "f[.,.]"}),
         Entry("maxmargin.FoldTables", FoldTables, {"label": "i[n]", "tables": "f[.,.,n]"}, judge=_fold_tables),
         Entry("maxmargin.Support", Support, {"rows": "i[.]"}),
+        Entry("maxmargin.Scaling", Scaling, {"center": "f[features]", "scale": "f[features]"}),
         Entry("maxmargin.Schedule", Schedule, judge=_fields),
+        Entry("maxmargin.Reached", Reached, {"steps": "f[tasks]"}, judge=_fields),
         Entry("maxmargin.Vectors", Vectors, {"v": "f[d]", "u": "f[d]", "dual": "f[.,.]", "state": "f[.]"}),
         Entry("maxmargin.maps.Collapsed", Collapsed, judge=_fields),
         Entry("maxmargin.maps.Ordered", Ordered, judge=_fields),
@@ -77,7 +77,7 @@ def _is_concrete(kind: Any, base: type) -> bool:
 
 
 def _extra(kind: type) -> frozenset[str]:
-    return frozenset({"_root"}) if kind is _standard.QuadraticForm else frozenset()
+    return frozenset({"_root"}) if kind is QuadraticForm else frozenset()
 
 
 def _fields(value: Any) -> None:
@@ -94,9 +94,9 @@ def _fields(value: Any) -> None:
     for name in ("exponent", "degree"):
         if getattr(value, name, 0) > MAX_POWER:
             raise ValueError(f"{name}={getattr(value, name)} is more than {MAX_POWER}")
-    if isinstance(value, _compose.PolynomialOf) and not all(isinstance(c, _REAL) for c in value.coefficients):
+    if isinstance(value, PolynomialOf) and not all(isinstance(c, _REAL) for c in value.coefficients):
         raise ValueError("the coefficients must be numbers")
-    if isinstance(value, _standard.QuadraticForm) and value._root.shape != value.A.shape:  # type: ignore[attr-defined]
+    if isinstance(value, QuadraticForm) and value._root.shape != value.A.shape:  # type: ignore[attr-defined]
         raise ValueError("the root of a quadratic form has another shape than its matrix")
 
 

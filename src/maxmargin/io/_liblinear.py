@@ -10,11 +10,10 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._rows import dense
 from maxmargin._types import FloatArray
-from maxmargin.calibration import Sigmoid
 from maxmargin.estimators import (
     SGDSVC,
     LinearClassifier,
@@ -58,8 +57,6 @@ WRITTEN = {
     (_EPSILON, "l2"): "L2R_L1LOSS_SVR_DUAL",
     (_SQUARED_EPSILON, "l2"): "L2R_L2LOSS_SVR_DUAL",
 }
-#: P(positive) = 1 / (1 + exp(-f)), as logistic regression says.
-LOGISTIC = Sigmoid(-1.0, 0.0)
 
 
 def load_liblinear(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, **parameters: Any) -> Any:
@@ -153,9 +150,6 @@ def _publish_classes(model: Any, W: FloatArray, b: FloatArray, text: ModelText, 
     model.multiclass_ = "crammer-singer" if getattr(model, "multi_class", "ovr") == "crammer_singer" else "ovr"
     given = model.class_weight if isinstance(model.class_weight, dict) else {}
     model.class_weight_ = np.array([float(given.get(int(c), 1.0)) for c in model.classes_])
-    if isinstance(model, LinearClassifier):
-        model.calibration, model.calibrators_, model.sharpness_ = "sigmoid", [LOGISTIC] * len(b), 1.0
-        model.probA_, model.probB_ = np.full(len(b), LOGISTIC.a), np.full(len(b), LOGISTIC.b)
 
 
 def _publish_one_class(model: Any, w: FloatArray, rho: FloatArray) -> None:
@@ -226,14 +220,14 @@ def _to_write(model: Any, probabilities: bool, path: object) -> Written:
     if isinstance(model, OneClassSVM) and type(model.kernel_) is not Linear:
         raise ModelFileError(f"LIBLINEAR has no kernel {model.kernel_}; fit with kernel='linear'", path)
     coef: Any = model.coef_
-    W = np.atleast_2d(np.asarray(coef.toarray() if sp.issparse(coef) else coef, dtype=np.float64))
+    W = np.atleast_2d(np.asarray(dense(coef), dtype=np.float64))
     b = np.atleast_1d(model.intercept_).astype(np.float64)
     if isinstance(model, OneClassSVM):
         return Written("ONECLASS_SVM", W, b, None, False)
     solver, bias = _solver_of(model, path), bool(np.any(b != 0.0))
     if not hasattr(model, "classes_"):
         return Written(solver, W, b, None, bias)
-    _refuse_calibration(model, solver, probabilities, path)
+    _refuse_calibration(model, probabilities, path)
     labels = c_labels(model.classes_, path)
     if len(labels) == 2 and solver == "MCSVM_CS":
         return Written(solver, np.vstack([-W, W]) / 2, np.concatenate([-b, b]) / 2, labels, bias)
@@ -265,12 +259,8 @@ def _solver_of(model: Any, path: object) -> str:
     return name
 
 
-def _refuse_calibration(model: Any, solver: str, probabilities: bool, path: object) -> None:
-    calibrators = getattr(model, "calibrators_", None)
-    if not probabilities or not calibrators:
-        return
-    own = solver in ("L2R_LR", "L1R_LR") and all(c == LOGISTIC for c in calibrators)
-    if not own or getattr(model, "sharpness_", 1.0) != 1.0:
+def _refuse_calibration(model: Any, probabilities: bool, path: object) -> None:
+    if probabilities and getattr(model, "calibrators_", None):
         raise ModelFileError(
             "LIBLINEAR's files have no place for a calibration; pass probabilities=False to leave it out, or use "
             "maxmargin.io.save",

@@ -9,9 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._rows import dense
 from maxmargin._types import FloatArray
 from maxmargin.calibration import Sigmoid as Calibrator
-from maxmargin.certificates import is_approximation
+from maxmargin.certificates import Scaling
+from maxmargin.delivered import is_approximation
 from maxmargin.estimators import SVC, NuSVC
 from maxmargin.exceptions import ModelFileError
 from maxmargin.io._atomic import replacing
@@ -54,9 +56,14 @@ def save_libsvm(model: Any, path: str | os.PathLike[str], *, probabilities: bool
             "io.export_onnx",
             path,
         )
+    if Scaling.of(model) is not None:
+        raise ModelFileError(
+            "LIBSVM's file has no place for a scaling; scale the rows yourself and fit with scale=False, or use "
+            "io.save or io.export_onnx",
+            path,
+        )
     header = [f"svm_type {name}", *_kernel_lines(model.kernel_, path)]
-    coef = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
-    coef = np.asarray(coef, dtype=np.float64)
+    coef: FloatArray = np.asarray(dense(model.dual_coef_), dtype=np.float64)
     if isinstance(model, SVC | NuSVC):
         more, coef = _class_lines(model, coef, probabilities, path)
     else:

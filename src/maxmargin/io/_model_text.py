@@ -34,7 +34,7 @@ class ModelText:
     @classmethod
     def read(cls, path: str | os.PathLike[str], keywords: Sequence[str], end: str, max_bytes: int) -> ModelText:
         """The file; the header has only ``keywords`` and ends with a line that says ``end``."""
-        file = located(path)
+        file = located(path, pipes=False)
         size = file.stat().st_size
         if size > max_bytes:
             raise ModelFileError(f"the file has {size} bytes, more than max_bytes={max_bytes}", file)

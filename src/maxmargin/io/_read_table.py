@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._types import Array
-from maxmargin.io._files import DAMAGE, FORMATS, damaged, ending, located, opened
+from maxmargin.io._arrow import arrow_tables
+from maxmargin.io._files import DAMAGE, FORMATS, damaged, ending, located, opened, replayable
+from maxmargin.io._npz import npz_table
 from maxmargin.io._options import Options, check_count
 from maxmargin.io._svmlight import chunks as svmlight_chunks
 from maxmargin.io._table import Kind, Table
-from maxmargin.io._table_binary import arrow_tables, npz_table
 from maxmargin.io._table_text import TextOptions, text_tables
 
 #: Endings of file names, by format; what has none of them is looked into.
@@ -46,7 +48,9 @@ def read_table(
     ----------
     path : str or path-like
         A file of text (CSV, TSV, svmlight), Parquet, Arrow (Feather) or NumPy's npz with arrays X and y; ending also
-        in ``.gz``, ``.bz2`` or ``.xz`` if it is compressed.
+        in ``.gz``, ``.bz2`` or ``.xz`` if it is compressed. A pipe is copied to the disk first, up to 8 GiB; devices
+        and sockets are refused. So are lines of more than 16 MiB, and what decompresses to more than 64 MiB and 200
+        times its size (20 times for binary files; what Parquet and Arrow pack by themselves: 1 GiB and 2,000 times).
     format : {'csv', 'svmlight', 'parquet', 'arrow', 'npz'}, optional
         By default the name's ending decides, or, if that says nothing, the first line.
     separator : str, optional
@@ -71,19 +75,26 @@ def read_table(
     >>> table.names, table["age"].tolist(), table["town"].tolist()
     (('age', 'town', 'buys'), [31.0, nan, 54.0], ['Ulm', 'Bonn', nan])
     """
-    file = located(path)
-    kind = table_format(file, format)
-    if kind != "csv":
-        return joined(tables_of(file, kind, 65536, None))
-    options = TextOptions(separator=separator, header=header)
+    place = located(path)
+    with replayable(place) as file:
+        kind = table_format(file, format)
+        if kind == "csv":
+            table = whole_text(file, separator, header)
+        else:
+            table = joined(tables_of(file, kind, 65536, None))
+    return replace(table, path=place)
+
+
+def whole_text(path: Path, separator: str | None, header: bool | None) -> Table:
+    """A text table, its columns of one kind from the first row to the last."""
     parts: list[Table] = []
     text: set[str] = set()
-    for part in text_tables(file, options):
+    for part in text_tables(path, TextOptions(separator=separator, header=header)):
         parts.append(part)
         text.update(name for name in part.names if part.kind(name) == "category")
     mixed: dict[str, Kind] = {name: "category" for name in text if any(part.kind(name) == "number" for part in parts)}
     if mixed:  # cells that were read as numbers are needed as they were written
-        parts = list(text_tables(file, TextOptions(separator=separator, header=header, kinds=mixed)))
+        parts = list(text_tables(path, TextOptions(separator=separator, header=header, kinds=mixed)))
     return joined(parts)
 
 
@@ -102,7 +113,7 @@ def read_table_chunks(
     Parameters
     ----------
     path, format, separator, header
-        As in :func:`read_table`.
+        As in :func:`read_table`, but that text is read from a pipe as it comes, which needs ``format``.
     rows : int, default=65536
         Rows of each table but the last.
     kinds : dict of str to {'number', 'category'}, optional
@@ -129,6 +140,8 @@ def read_table_chunks(
     check_count("rows", rows)
     file = located(path)
     kind = table_format(file, format)
+    if kind in ("parquet", "arrow", "npz"):
+        file = located(path, pipes=False)
     if kind == "csv":
         return (part for part in text_tables(file, TextOptions(rows, separator, header, kinds)))
     return (part for part in tables_of(file, kind, rows, n_features))
@@ -141,6 +154,8 @@ def table_format(path: Path, asked: str | None) -> str:
     found = asked or next((name for name, ends in TABLE_FORMATS.items() if ending(path) in ends), None)
     if found is not None:
         return found
+    if path.is_fifo():
+        raise ValueError(f"{path} is a pipe, which can be read only once; pass format= ('csv', 'svmlight')")
     try:
         with opened(path) as file:
             line = file.readline(2**20)

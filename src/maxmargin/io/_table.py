@@ -13,8 +13,6 @@ from maxmargin._types import Array, IntArray, RowData
 
 #: More named columns than this are refused; files of more have to be sparse.
 MOST_COLUMNS = 20_000
-#: Cells that stand for a value that is not known, in lower case.
-MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
 
 Kind = Literal["number", "category"]
 
@@ -151,3 +149,10 @@ def checked_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
             )
         seen[name] = place
     return tuple(filled)
+
+
+def text_objects(items: list[Any]) -> Array:
+    """Text, or anything else as it prints; nan where there is nothing."""
+    found = np.empty(len(items), dtype=object)
+    found[:] = [np.nan if item is None or not str(item).strip() else str(item).strip() for item in items]
+    return found

@@ -1,37 +1,32 @@
-"""Kernels and their algebra (M22, M23, M24)."""
+"""Kernels and their algebra.
+
+See "Positive semi-definite kernels", "Kernels made of kernels" and "Standard kernels" in ``docs/theory.md``.
+"""
 
 from maxmargin.kernels._base import Kernel
-from maxmargin.kernels._given import Function, Precomputed
+from maxmargin.kernels._given import Function, Precomputed, require_consistent
 from maxmargin.kernels._mercer import MercerCheck, check_mercer
-from maxmargin.kernels._program import Program
+from maxmargin.kernels._program import Code, Op, Program
 from maxmargin.kernels._resolve import resolve_kernel, takes_any_rows
-from maxmargin.kernels._standard import (
-    ChiSquared,
-    Constant,
-    Cosine,
-    Exponential,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Matern,
-    Polynomial,
-    QuadraticForm,
-    RationalQuadratic,
-    Sigmoid,
-)
+from maxmargin.kernels._standard import Constant, Cosine, Linear, Polynomial, QuadraticForm, Sigmoid
+from maxmargin.kernels._stationary import ChiSquared, Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
+from maxmargin.kernels._why import KernelProof
 
 __all__ = [
     "ChiSquared",
+    "Code",
     "Constant",
     "Cosine",
     "Exponential",
     "Function",
     "Gaussian",
     "Kernel",
+    "KernelProof",
     "Laplacian",
     "Linear",
     "Matern",
     "MercerCheck",
+    "Op",
     "Polynomial",
     "Precomputed",
     "Program",
@@ -39,6 +34,7 @@ __all__ = [
     "RationalQuadratic",
     "Sigmoid",
     "check_mercer",
+    "require_consistent",
     "resolve_kernel",
     "takes_any_rows",
 ]

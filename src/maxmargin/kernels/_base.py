@@ -5,14 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils import check_array
 
+from maxmargin._rows import as_rows
 from maxmargin._types import Array, FloatArray, RowData
 from maxmargin.kernels._program import Builder, Program
+from maxmargin.kernels.rounding import Rounding
+
+if TYPE_CHECKING:
+    from maxmargin.kernels._why import KernelProof
 
 
 class Kernel(ABC):
@@ -48,8 +51,15 @@ class Kernel(ABC):
     def _emit(self, builder: Builder) -> None:
         """Append the operations that leave the kernel's value on the stack."""
 
+    def rounding(self, X: RowData) -> Rounding:
+        """A bound on the rounding errors of ``kernel(X)``, for rows as :func:`as_rows` returns them.
+
+        A kernel without a bound is taken at its computed values, and certificates are about those.
+        """
+        return Rounding(np.sqrt(np.abs(self._diagonal(X))), 0.0)
+
     def resolved(self, gamma: float) -> Kernel:
-        """The same kernel with every width that was left open set to ``gamma``."""
+        """The same kernel with every open width set to ``gamma``."""
         return self
 
     # -- what it can do --------------------------------------------------------------------------------------
@@ -61,7 +71,7 @@ class Kernel(ABC):
             return self._values(X, as_rows(Z))
         values = self._values(X, X)
         if self.composable:
-            np.fill_diagonal(values, self._diagonal(X))  # exactly, where a distance is 0 but for rounding
+            np.fill_diagonal(values, self._diagonal(X))  # the same values, whichever way they are asked for
         return values
 
     def diag(self, X: RowData) -> FloatArray:
@@ -74,13 +84,30 @@ class Kernel(ABC):
         self._emit(builder)
         return builder.program()
 
-    # -- the algebra (M23) -----------------------------------------------------------------------------------
+    def why(self) -> KernelProof:
+        """Why this is a kernel: the rule behind every node of the expression, or the step that is missing.
+
+        >>> from maxmargin.kernels import Cosine, Linear, Sigmoid
+        >>> print((2 * Cosine() + Linear() ** 2).why())
+        k1 + k2 is a kernel: the features of both, side by side
+        ├─ 2 k is a kernel: the features of k times the root of a positive number
+        │  └─ Cosine() is a kernel: the features are x / |x|
+        └─ k ** 2 is a kernel: a product of kernels
+           └─ Linear() is a kernel: the features are x itself
+        >>> [step.verdict for step in (Linear() + Sigmoid()).why().missing]
+        ['is not a kernel']
+        """
+        from maxmargin.kernels._why import proof  # which knows all kernels: imported on use
+
+        return proof(self)
+
+    # -- the algebra -----------------------------------------------------------------------------------------
 
     def __add__(self, other: Kernel | float) -> Kernel:
-        return _compose().Sum(as_kernel(self), as_kernel(other, "added to"))
+        return _compositions().Sum(as_kernel(self), as_kernel(other, "added to"))
 
     def __mul__(self, other: Kernel | float) -> Kernel:
-        return _compose().Product(as_kernel(self), as_kernel(other, "multiplied with"))
+        return _compositions().Product(as_kernel(self), as_kernel(other, "multiplied with"))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -93,15 +120,15 @@ class Kernel(ABC):
     def __pow__(self, exponent: int) -> Kernel:
         if not isinstance(exponent, Integral) or exponent < 1:
             raise ValueError(f"a kernel's power must be a whole number of at least 1, got {exponent!r}")
-        return _compose().Power(as_kernel(self), int(exponent))
+        return _compositions().Power(as_kernel(self), int(exponent))
 
     def exp(self) -> Kernel:
         """e^k."""
-        return _compose().Exp(as_kernel(self))
+        return _compositions().Exp(as_kernel(self))
 
     def polynomial(self, coefficients: Sequence[float]) -> Kernel:
         """sum_i coefficients[i] k^i; every coefficient must be non-negative."""
-        return _compose().PolynomialOf(as_kernel(self), tuple(float(c) for c in coefficients))
+        return _compositions().PolynomialOf(as_kernel(self), tuple(float(c) for c in coefficients))
 
     def warp(self, f: Callable[[RowData], Array], g: Callable[[RowData], Array] | None = None) -> Kernel:
         """f(x) k(x, z) f(z) for ``f`` taking rows (n, d) to values (n,)."""
@@ -110,15 +137,15 @@ class Kernel(ABC):
                 "f(x) k(x, z) g(z) with f != g is not symmetric, hence not a kernel; "
                 "pass one function and it multiplies both sides"
             )
-        return _compose().Warp(as_kernel(self), f)
+        return _compositions().Warp(as_kernel(self), f)
 
     def of(self, phi: Callable[[RowData], RowData]) -> Kernel:
         """k(phi(x), phi(z)) for ``phi`` taking rows (n, d) to rows (n, d')."""
-        return _compose().Of(as_kernel(self), phi)
+        return _compositions().Of(as_kernel(self), phi)
 
 
 def as_kernel(value: Any, action: str = "used as") -> Kernel:
-    """Kernels as they are, positive numbers as constant kernels, names and callables as in estimators."""
+    """Convert to a kernel: a positive number is a constant kernel; names and callables are read as in estimators."""
     if isinstance(value, Kernel):
         if not value.composable:
             raise TypeError("a precomputed kernel cannot be part of another one; combine the matrices instead")
@@ -134,30 +161,7 @@ def as_kernel(value: Any, action: str = "used as") -> Kernel:
     raise TypeError(f"only kernels, positive numbers and callables can be {action} a kernel, got {value!r}")
 
 
-def as_rows(X: RowData) -> RowData:
-    """Numbers as a float64 array or CSR matrix; anything else (strings, sets) untouched."""
-    if sp.issparse(X):
-        return canonical(sp.csr_array(X, dtype=np.float64))
-    if isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32) and X.ndim == 2:
-        return X.astype(np.float64, copy=False)
-    array = np.asarray(X)
-    if array.dtype.kind in "OUS":
-        return array
-    return check_array(array, dtype=np.float64, ensure_min_samples=0, ensure_min_features=0)
+def _compositions() -> Any:
+    from maxmargin.kernels import compositions  # the compositions are kernels themselves: imported on use
 
-
-def canonical(X: sp.csr_array) -> sp.csr_array:
-    """The same matrix without repeated entries and with 32-bit column numbers; wider ones only where needed."""
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    if X.indices.dtype == np.int32 or max(X.shape[1], X.nnz) > np.iinfo(np.int32).max:
-        return X
-    narrowed = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
-    return sp.csr_array(narrowed, shape=X.shape)
-
-
-def _compose() -> Any:
-    from maxmargin.kernels import _compose  # the compositions are kernels themselves: imported on use
-
-    return _compose
+    return compositions

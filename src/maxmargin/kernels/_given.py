@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from maxmargin._rows import as_rows, count, dense
+from maxmargin._types import RowData
 from maxmargin.kernels._base import Kernel
 from maxmargin.kernels._program import Builder
-from maxmargin.kernels._standard import count
+
+#: Rows on which functions are tried, and the relative difference that rounding may make.
+PROBED, SAME = 5, 1e-9
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,17 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class Function(Kernel):
-    """A user's own function of two blocks of rows, (n, d) and (m, d) to (n, m); not known to be PSD."""
+    """A user's own function of two blocks of rows, (n, d) and (m, d) to (n, m); not known to be PSD.
+
+    It always receives the rows in float64, whatever type they had.
+    """
 
     function: Any
     is_psd = False
 
     def _values(self, X, Z):
-        values = self.function(X, Z)
-        values = np.array(values.toarray() if sp.issparse(values) else values, dtype=np.float64)  # the user's stays
+        values = self.function(as_rows(X), as_rows(Z))
+        values = np.array(dense(values), dtype=np.float64)  # always a copy
         if not np.isfinite(values).all():
             raise ValueError("the kernel function returned NaN or infinity; it must return finite numbers")
         if values.shape != (count(X), count(Z)):
@@ -50,8 +56,22 @@ class Function(Kernel):
         return values
 
     def _diagonal(self, X):
-        blocks = [X[i : i + 16] for i in range(0, count(X), 16)]  # few calls, few values computed in vain
+        blocks = [X[i : i + 16] for i in range(0, count(X), 16)]  # few calls, and few values that nobody needs
         return np.concatenate([np.diag(self._values(block, block)) for block in blocks] or [np.zeros(0)])
 
     def _emit(self, builder: Builder) -> None:
         builder.load("function", self._values)
+
+
+def require_consistent(kernel: Kernel, X: RowData) -> None:
+    """Raise unless a kernel made of functions gives two rows the same value alone as in a larger block."""
+    few = [X[i] for i in range(min(PROBED, count(X)))] if isinstance(X, list) else X[: min(PROBED, count(X))]
+    together = kernel(few, few)
+    for i in range(count(few)):
+        j = count(few) - 1 - i
+        alone = float(kernel(few[i : i + 1], few[j : j + 1])[0, 0])
+        if not np.isclose(alone, together[i, j], rtol=SAME, atol=SAME * float(np.abs(together).max())):
+            raise ValueError(
+                f"the kernel function gives rows {i} and {j} the value {together[i, j]:.9g} among others and "
+                f"{alone:.9g} by themselves; it must depend on the two rows only, not on the block it is called with"
+            )

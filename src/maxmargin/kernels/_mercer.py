@@ -1,4 +1,4 @@
-"""Is it a kernel? Mercer's condition checked on data (M22)."""
+"""Is it a kernel? Mercer's condition checked on data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SYMMETRY_TOL = 1e-7
 
 @dataclass(frozen=True)
 class MercerCheck:
-    """Outcome of :func:`check_mercer`; true in a condition when the Gram matrix is positive semi-definite."""
+    """Result of :func:`check_mercer`; true as a condition if the Gram matrix is positive semi-definite."""
 
     psd: bool
     smallest_eigenvalue: float
     tolerance: float
     witness: FloatArray | None  # v with v' K v < 0, or None
-    symmetric: bool = True  # k(x, z) = k(z, x); without it there are no eigenvalues to speak of
+    symmetric: bool = True  # k(x, z) = k(z, x); without it there are no real eigenvalues to check
 
     def __bool__(self) -> bool:
         return self.psd

@@ -32,7 +32,7 @@ class Op(IntEnum):
     EXP = 5  # top = exp(top)
     TANH = 6  # top = tanh(top)
     SQRT = 7  # top = sqrt(top)
-    POWER = 8  # top = top ** a, a a whole number
+    POWER = 8  # top = top ** a for a whole number a
     REAL_POWER = 9  # top = top ** a for top > 0
     ADD = 10  # pop, top = top + popped
     MULTIPLY = 11  # pop, top = top * popped
@@ -104,7 +104,7 @@ class Program:
 
     @cached_property
     def code(self) -> Code:
-        """The operations as arrays, with those that often come together made one."""
+        """The operations as arrays; sequences that often occur together are fused into one."""
         operations, constants = [], []
         position = 0
         while position < len(self.operations):
@@ -139,13 +139,13 @@ class Builder:
         self._constants.append((float(a), float(b)))
 
     def load(self, kind: str, function: Callable[..., Any] | None = None) -> int:
-        """Push a base value and return the base's number; equal bases are shared."""
+        """Push a base value and return the index of its base; equal bases are shared."""
         number = _index(self._bases, Base(kind, self.views, function))
         self.emit(Op.LOAD, operand=number)
         return number
 
     def scalar(self, scalar: RowScalar) -> int:
-        """Number of a row scalar; equal ones are shared."""
+        """Index of a row scalar; equal ones are shared."""
         return _index(self._scalars, scalar)
 
     def squared_distance(self) -> None:

@@ -6,13 +6,14 @@ from typing import Any
 
 from maxmargin.kernels._base import Kernel
 from maxmargin.kernels._given import Function, Precomputed
-from maxmargin.kernels._standard import Gaussian, Linear, Polynomial, Sigmoid
+from maxmargin.kernels._standard import Linear, Polynomial, Sigmoid
+from maxmargin.kernels._stationary import Gaussian
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
 def resolve_kernel(kernel: Any, gamma: float | None = 1.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
-    """The kernel behind a name of scikit-learn's, a maxmargin kernel, a gaussian_process kernel or a callable.
+    """The kernel for one of scikit-learn's names, a maxmargin kernel, a gaussian_process kernel or a callable.
 
     ``gamma`` also fills the widths that a maxmargin kernel leaves open; None leaves them open.
     """

@@ -1,4 +1,7 @@
-"""Explicit feature maps: finite features whose dot products are, or approximate, kernel values (M25)."""
+"""Explicit feature maps: finite features whose dot products are, or approximate, kernel values.
+
+See "Explicit maps" in ``docs/theory.md``.
+"""
 
 from maxmargin.maps._design import MappedDesign
 from maxmargin.maps._fourier import RandomFourierMap

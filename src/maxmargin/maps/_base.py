@@ -12,19 +12,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from maxmargin._rows import count
+from maxmargin._stop import heed
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin._validation import kept_rows
+from maxmargin._validation import kept_rows, unchanged_by_errors
 from maxmargin.backends import run_queue, single_threaded_blas
-from maxmargin.kernels._standard import count
 
-#: Values of features that a thread computes at a time: memory stays bounded however many rows there are.
+#: Feature values that a thread computes at a time, so that memory stays bounded however many rows there are.
 BLOCK_VALUES = 2**22
-#: Rows of a block at most.
+#: The most rows of a block.
 BLOCK_ROWS = 4096
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the maps: a subclass says what it learns from rows, and how rows are mapped."""
+    """Base of the maps: subclasses say what they learn from rows and how they map them."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
@@ -43,19 +44,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self, fitted; after an error it is what it was before.
         """
-        before = dict(self.__dict__)
-        try:
+        with unchanged_by_errors(self):
             X = self._checked(X, reset=True)
             weight, kept = kept_rows(sample_weight, X, count(X))
             self._learn(X, weight, kept)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def transform(self, X):
-        """Features of every row; those of a row do not depend on the rows beside it.
+        """Features of every row; they do not depend on the other rows.
 
         Parameters
         ----------
@@ -98,12 +94,17 @@ def generator_of(random_state: Any) -> np.random.Generator:
 def in_blocks(fill: Callable[[int, int], None], n: int, width: int, threads: int = 1) -> None:
     """``fill(first, last)`` for blocks of n rows with ``width`` features each, by some threads side by side."""
     height = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, width), -(-n // threads)))
+
+    def block(first: int) -> None:
+        heed()
+        fill(first, min(first + height, n))
+
     with single_threaded_blas():
-        run_queue([partial(fill, first, min(first + height, n)) for first in range(0, n, height)], threads)
+        run_queue([partial(block, first) for first in range(0, n, height)], threads)
 
 
 def require_finite(values: Any, what: str) -> None:
-    """Raise if a value is NaN or infinite, as overflow makes them."""
+    """Raise if a value is NaN or infinite, for instance by overflow."""
     if not np.isfinite(values).all():
         raise ValueError(
             f"{what} overflow: some are NaN or infinite; "

@@ -20,7 +20,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends import Design, backend_for
 from maxmargin.maps._nystroem import NystroemMap, Whitening
 
-#: Rows whose features a thread computes together, and rows that are gathered for a product.
+#: Rows whose features a thread computes at a time, and rows that are gathered for a product.
 HEIGHT, GATHERED = 2048, 2**16
 
 
@@ -48,7 +48,7 @@ class MappedDesign(Design):
         return self._features(np.arange(self.n))
 
     def take(self, index: IntArray) -> Design:
-        """Some of the rows: streamed again, or if they are few their features."""
+        """Some of the rows: streamed as well or, if they are few, as stored features."""
         if len(index) * self.d > HEIGHT * HEIGHT:
             return type(self)(self.map, self.X[index], self.threads)
         return self.backend.design(self._features(index).astype(np.float64), self.threads)
@@ -87,10 +87,10 @@ class MappedDesign(Design):
 
     @cached_property
     def squares(self) -> FloatArray:
-        """k(x, x) of every row, which its features' square does not exceed."""
+        """k(x, x) of every row: an upper bound on the squared norm of its features."""
         return np.asarray(self.map.kernel_.diag(self.X), dtype=np.float64)
 
     @property
     def column_squares(self) -> FloatArray:
-        """About sum_i x_ij^2 of every column: an equal share of all k(x, x)."""
+        """An estimate of sum_i x_ij^2 for every column: an equal share of the sum of k(x, x)."""
         return np.full(self.d, float(self.squares.sum()) / self.d)

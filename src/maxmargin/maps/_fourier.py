@@ -37,7 +37,7 @@ class RandomFourierMap(FeatureMap):
         Features D. If odd, the last one is a single cosine with a random phase: still right on average.
     orthogonal : bool, default=False
         Frequencies orthogonal to each other, n_features at a time, with the lengths they would have had: as right on
-        average, with a smaller error, the more so the wider the kernel ('rbf' only; Yu et al. 2016).
+        average, but with a smaller error, especially for wide kernels ('rbf' only; Yu et al. 2016).
     random_state : int, RandomState or None, default=None
         Seed of the frequencies; None is 0.
     n_jobs : int or None, default=None
@@ -109,7 +109,7 @@ class RandomFourierMap(FeatureMap):
         scale = np.sqrt(2.0 / total)
 
         def fill(first: int, last: int) -> None:
-            # in float64 whatever the rows are: a wave has no digits left where its argument has none
+            # always in float64: the larger an argument, the fewer digits its wave has
             angle = safe_sparse_dot(X[first:last].astype(np.float64), self.frequencies_, dense_output=True)
             require_finite(angle, "projections onto the frequencies")
             if self.phase_ is not None:

@@ -21,16 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from maxmargin._rows import count as count_rows
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import Backend, Rows, backend_for, float32_is_safe
 from maxmargin.kernels import Kernel, Precomputed, Program
-from maxmargin.kernels._standard import count as count_rows
 from maxmargin.maps._base import in_blocks, require_finite
 
 LANDMARK_METHODS = ("uniform", "k-means++", "leverage")
 #: Landmarks already drawn for each one that 'k-means++' draws at the same time.
 DRAWN_PER_NEW = 8
-#: Rows of the sketch that leverage scores are computed from: so many per landmark, at least, at most.
+#: Rows of the sketch that leverage scores are computed from: per landmark, at least, and at most.
 SKETCH_PER_LANDMARK, SKETCH_LEAST, SKETCH_LARGEST = 4, 256, 1024
 #: Squared distances, and ridges, below this share of the largest kernel value (eigenvalue) are rounding.
 ROUNDING = 1e-12
@@ -47,7 +47,7 @@ def choose_landmarks(
 ) -> IntArray:
     """Numbers of at most ``count`` different rows of X.
 
-    There are fewer only where X has no more that differ (for 'k-means++' and 'leverage': that differ for the kernel).
+    There are fewer only if X has fewer different rows (for 'k-means++' and 'leverage': different to the kernel).
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def choose_landmarks(
     rng : numpy.random.Generator
         Random numbers.
     weight : array of shape (n,) or None
-        How often each row counts; rows of weight <= 0 are no candidates.
+        How often each row counts; rows of weight <= 0 are not candidates.
     threads : int
         Threads that compute kernel values.
 
@@ -100,7 +100,7 @@ def distinct_rows(kernel: Kernel, X: RowData, weight: FloatArray | None) -> tupl
 
 
 def draw(rng: np.random.Generator, chance: FloatArray, count: int) -> IntArray:
-    """At most ``count`` different positions, in proportion to ``chance``; none where that is 0.
+    """At most ``count`` different positions, drawn in proportion to ``chance``; never one whose chance is 0.
 
     The smallest of exponential times with rates ``chance`` (Efraimidis and Spirakis 2006).
     """
@@ -170,7 +170,7 @@ def _spread(data: Candidates, rows: IntArray, weight: FloatArray, count: int, rn
         away = distance[rows]
         chance = np.where(away > rounding, weight * away, 0.0)
         new = draw(rng, chance, min(count - len(drawn), max(1, len(drawn) // DRAWN_PER_NEW)))
-        if len(new) == 0:  # every row is where a landmark is
+        if len(new) == 0:  # every row coincides with a landmark
             break
         drawn = np.concatenate([drawn, new])
     return drawn
@@ -189,7 +189,7 @@ def _by_leverage(
     eigenvalues, vectors = scipy.linalg.eigh(data.values(sketch))
     leading = min(count, size // 2)
     ridge = max(eigenvalues[:-leading].sum() / leading, ROUNDING * eigenvalues[-1])
-    if not ridge > 0:  # the kernel is 0 on the sketch: all rows are as good
+    if not ridge > 0:  # the kernel is 0 on the sketch: all rows are equally good
         return draw(rng, weight, count)
     basis = vectors / np.sqrt(np.maximum(eigenvalues, 0.0) + ridge)
     scores = weight * data.unexplained(sketch, basis)[rows] * len(sketch) / (weight.sum() * ridge)

@@ -12,16 +12,16 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import check_gram, not_numbers, resolve_gamma
 from maxmargin.backends import Rows, backend_for, effective_threads, float32_is_safe
 from maxmargin.exceptions import NotPSDError
 from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
-from maxmargin.kernels._standard import count
 from maxmargin.maps._base import FeatureMap, generator_of, in_blocks, require_finite
 from maxmargin.maps._landmarks import LANDMARK_METHODS, choose_landmarks
 
-#: Negative values of a Gram matrix beyond this share of its largest diagonal entry are not rounding.
+#: Remainders and negative eigenvalues of a Gram matrix up to this share of its largest value are rounding.
 PSD_TOL = 1e-6
 #: Rounding of kernel values in either precision.
 EPS32, EPS64 = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
@@ -39,7 +39,7 @@ class NystroemMap(FeatureMap):
     phi(x).phi(x') is exact where x or x' is a landmark, so everywhere if all training rows are landmarks and x is one
     of them, and it never exceeds k on the diagonal. L is a Cholesky factor with pivoting: a landmark that lies within
     m eps max k(z, z) (squared distance, eps = 2.2e-16) of the span of the others is dropped, so that singular matrices
-    are no trouble. For float32 rows, whose kernel values have seven digits, the share is 1.2e-7 (times m, if they are
+    do no harm. For float32 rows, whose kernel values have seven digits, the share is 1.2e-7 (times m, if they are
     precomputed).
 
     A fit takes n m kernel values at most and m^3 / 3 multiplications; mapping a row takes m kernel values and m^2 / 2
@@ -51,8 +51,8 @@ class NystroemMap(FeatureMap):
         'linear', 'poly', 'rbf', 'sigmoid', 'precomputed', a kernel of :mod:`maxmargin.kernels`, or a function of two
         blocks of rows. With 'precomputed', ``fit`` takes the square matrix of kernel values of the training rows and
         ``transform`` values (n_samples, n_training_rows). A kernel that turns out not to be positive semi-definite on
-        the landmarks, as 'sigmoid' may, has no exact map: a warning says what was left out, or
-        :class:`~maxmargin.exceptions.NotPSDError` that nothing would remain.
+        the landmarks, as 'sigmoid' may, has no exact map: a warning says what was left out. If nothing would remain,
+        :class:`~maxmargin.exceptions.NotPSDError` is raised.
     gamma : 'scale', 'auto' or float, default='scale'
         Width of 'rbf', factor of 'poly' and 'sigmoid', and every width that a kernel object leaves open. 'scale' is
         1 / (n_features * variance of X), 'auto' 1 / n_features.
@@ -191,7 +191,7 @@ class NystroemMap(FeatureMap):
         return K
 
     def _cut(self, X: RowData, rows: IntArray) -> float:
-        """Share of the largest k(z, z) that counts as rounding, in K_mm or in the kernel values of other rows."""
+        """Share of the largest k(z, z) that counts as rounding, in K_mm or in kernel values with other rows."""
         if getattr(X, "dtype", None) != np.float32:
             return len(rows) * EPS64
         if self._precomputed:
@@ -273,12 +273,12 @@ class Whitening:
 
 
 def _triangular(factor: FloatArray) -> bool:
-    """A factor from eigenvectors has fewer columns than rows."""
+    """Whether a factor is triangular: one made of eigenvectors has fewer columns than rows."""
     return factor.shape[0] == factor.shape[1]
 
 
 def factorise(K: FloatArray, cut: float) -> tuple[IntArray, FloatArray]:
-    """(order, F) with K[order][:, order] = F F', F lower triangular, for the rows that add something to those before.
+    """(order, F) with K[order][:, order] = F F', F lower triangular, for the rows that add to the span.
 
     The next row is always the one farthest from the span of those before; once its squared distance is no more than
     ``cut`` times the largest diagonal entry, the rest is left out. An indefinite K is replaced by its part with

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from maxmargin._rows import canonical
 from maxmargin._types import RowData
-from maxmargin._validation import _free_memory, resolve_gamma
-from maxmargin.kernels._base import canonical
+from maxmargin._validation import memory_at_first, resolve_gamma
 from maxmargin.maps._base import BLOCK_VALUES, FeatureMap, in_blocks, require_finite
-from maxmargin.maps._monomials import Collapsed, Ordered
+from maxmargin.maps.monomials import Collapsed, Ordered
 
 #: Share of the free memory that features may take unless ``max_bytes`` says more.
 FREE_SHARE = 0.5
@@ -39,14 +39,14 @@ class PolynomialMap(FeatureMap):
     degree : int, default=2
         t. Degree 0 is the constant 1.
     coef0 : float, default=1.0
-        c >= 0; a negative one makes no positive semi-definite kernel.
+        c >= 0; with a negative one the kernel would not be positive semi-definite.
     gamma : float, 'scale' or 'auto', default=1.0
         Factor of x.z, at least 0. 'scale' is 1 / (n_features * variance of X), 'auto' 1 / n_features.
     collapse : bool, default=True
         Products that differ in their order only become one feature.
     max_bytes : int or None, default=None
-        Most memory that the features of one ``transform`` may take; None is half of the memory that is free. Beyond, it
-        refuses and names the size.
+        The most memory that the features of one ``transform`` may take; None is half of the free memory. If they need
+        more, it refuses and names the size.
 
     Attributes
     ----------
@@ -133,8 +133,8 @@ class PolynomialMap(FeatureMap):
         self._expansion = self._products(X.shape[1])
 
     def _require_room(self, rows: int, dimension: int, needed: int) -> None:
-        """Raise where features are larger than they may be."""
-        allowed = int(FREE_SHARE * _free_memory()) if self.max_bytes is None else self.max_bytes
+        """Raise if the features would take more memory than they may."""
+        allowed = int(FREE_SHARE * memory_at_first()) if self.max_bytes is None else self.max_bytes
         limit = "half of the free memory" if self.max_bytes is None else "max_bytes"
         if needed > allowed:
             raise MemoryError(
@@ -164,7 +164,7 @@ class PolynomialMap(FeatureMap):
         return X.dtype.type(np.sqrt(self.gamma_))
 
     def _map_sparse(self, X: RowData, products: Collapsed | Ordered) -> RowData:
-        """Rows with equally many values are expanded together."""
+        """Features of sparse rows; rows with equally many values are expanded together."""
         kind, X = type(X), canonical(sp.csr_array(X))
         lengths = np.diff(X.indptr)
         widths = {int(p): products.width(int(p)) for p in np.unique(lengths)}

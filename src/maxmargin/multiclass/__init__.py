@@ -1,13 +1,19 @@
-"""Schemes for many classes (M21): ``tasks(label)`` before training, ``decide(scores)`` and ``couple(p)`` after."""
+"""Schemes for many classes: ``tasks(label)`` before training, ``decide(scores)`` and ``couple(p)`` after.
 
-from maxmargin.multiclass._choose import BINARY, SINGLE, make_scheme
+See "Schemes for many classes" in ``docs/theory.md``.
+"""
+
+from maxmargin.multiclass._choose import BINARY, LIKELIHOOD, MARGIN, SINGLE, make_scheme
 from maxmargin.multiclass._code import CodeWords, make_words
 from maxmargin.multiclass._ovo import OneVsOne
 from maxmargin.multiclass._ovr import OneVsRest
-from maxmargin.multiclass._scheme import BinaryTask, Fired, Scheme
+from maxmargin.multiclass._scheme import LEAST_PROBABILITY, BinaryTask, Fired, Scheme
 
 __all__ = [
     "BINARY",
+    "LEAST_PROBABILITY",
+    "LIKELIHOOD",
+    "MARGIN",
     "SINGLE",
     "BinaryTask",
     "CodeWords",

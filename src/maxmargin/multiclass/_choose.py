@@ -9,14 +9,16 @@ from maxmargin.multiclass._ovo import OneVsOne
 from maxmargin.multiclass._ovr import OneVsRest
 from maxmargin.multiclass._scheme import Scheme
 
-#: Schemes that make two-class tasks, and those that are one problem of their own.
-BINARY, SINGLE = ("ovo", "ovr", "code"), ("crammer-singer", "weston-watkins")
+#: Schemes that make two-class tasks, and those that solve one problem for all classes.
+BINARY, SINGLE = ("ovo", "ovr", "code"), ("crammer-singer", "weston-watkins", "softmax")
+#: Those of the single problems whose losses are made of margins, and that with probabilities of its own.
+MARGIN, LIKELIHOOD = SINGLE[:2], SINGLE[2]
 
 
 def make_scheme(name: str, n_classes: int, code_words: Any = "one-hot", seed: int = 0) -> Scheme:
-    """The scheme ``name`` for so many classes; ``code_words`` and ``seed`` are for 'code'.
+    """The scheme called ``name``; ``code_words`` and ``seed`` are for 'code' only.
 
-    The single problems have a score per class, of which the largest wins: one-vs-all as far as decisions go.
+    Problems for all classes at once have a score per class, and the largest wins: they decide as one-vs-all does.
     """
     if name == "ovo":
         return OneVsOne(n_classes)

@@ -1,4 +1,4 @@
-"""Binary code words (M21): every class has a word, one machine per bit, and the nearest word wins.
+"""Binary code words: every class has a word, every bit is a task, and the nearest word wins.
 
 Papers: Dietterich and Bakiri 1995 (exhaustive words), Allwein, Schapire and Singer 2000 (random words, decoding).
 """
@@ -14,7 +14,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.multiclass._ovr import normalised
 from maxmargin.multiclass._scheme import BinaryTask, Scheme, positive_against_rest, squeezed
 
-#: Bits per log2 of the classes of random words, and how many sets of words are drawn to take the best of.
+#: Random words: bits per log2 of the number of classes, and the number of sets drawn to choose the best from.
 BITS, DRAWS = 10, 100
 #: Most classes for exhaustive words, of 2^(classes - 1) - 1 bits.
 MOST_EXHAUSTIVE = 10
@@ -23,14 +23,15 @@ NAMES = ("one-hot", "random", "exhaustive")
 
 @dataclass(frozen=True)
 class CodeWords(Scheme):
-    """``words`` is (classes, bits), of -1 and +1; two classes need one bit whatever they are."""
+    """``words`` (classes, bits) hold -1 and +1; two classes need one bit, whatever the words."""
 
     words: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
-    def per_class(self) -> bool:
-        k = self.n_classes
-        return self.words.shape == (k, k) and bool(np.array_equal(self.words, 2.0 * np.eye(k) - 1.0))
+    def claimed(self) -> IntArray | None:
+        k, yes = self.n_classes, self.words > 0
+        one_hot = self.words.shape == (k, k) and (yes.sum(axis=0) == 1).all() and (yes.sum(axis=1) == 1).all()
+        return np.argmax(yes, axis=0) if one_hot else None
 
     def tasks(self, label: IntArray) -> list[BinaryTask]:
         """A task per bit, with all rows."""
@@ -43,10 +44,13 @@ class CodeWords(Scheme):
             for bit, own in zip(self.words.T, positive, strict=True)
         ]
 
+    def _names(self, shown: list[str]) -> list[str]:
+        return [f"bit {k}" for k in range(self.words.shape[1])] if self.claimed is None else super()._names(shown)
+
     def decide(self, scores: FloatArray) -> FloatArray:
         """Minus the number of bits that differ; between equally near words the correlation with the scores decides.
 
-        With one bit per class that is the largest score: whether one machine fires, or several, or none.
+        With one bit per class the largest score wins, whether one task claims the row, or several, or none.
         """
         said = np.where(scores > 0, 1.0, -1.0)
         differing = (self.words.shape[1] - said @ self.words.T) / 2
@@ -57,8 +61,8 @@ class CodeWords(Scheme):
 
         min ||A q - p||^2 with sum q = 1, A having a 1 where a class's bit is +1; what falls below 0 is cut off.
         """
-        if self.per_class:
-            return normalised(p)
+        if self.claimed is not None:
+            return normalised(p[:, np.argsort(self.claimed)])
         k = self.n_classes
         A = np.where(self.words.T > 0, 1.0, 0.0)
         system = np.zeros((k + 1, k + 1))
@@ -86,7 +90,7 @@ def make_words(chosen: Any, n_classes: int, seed: int) -> FloatArray:
 
 
 def _require_useful(words: FloatArray) -> None:
-    """Words that are told apart, bits that both sides have."""
+    """Raise unless all words differ and every bit takes both values."""
     for a in range(len(words)):
         same = np.flatnonzero((words[a + 1 :] == words[a]).all(axis=1))
         if len(same):
@@ -118,9 +122,9 @@ def _named(name: str, k: int, seed: int) -> FloatArray:
 
 
 def _random(k: int, seed: int) -> FloatArray:
-    """The best of many drawn: the largest distance of the two nearest words, then the fewest pairs that near."""
+    """The best of many draws: the largest distance between the two nearest words, then the fewest such pairs."""
     bits = max(2, int(np.ceil(BITS * np.log2(max(k, 2)))))
-    if k <= 4:  # there are no more bits than these that differ
+    if k <= 4:  # there are no other bits
         return _named("exhaustive", k, seed)
     rng, best, found = np.random.default_rng(seed), (-1.0, 0.0), None
     for _ in range(DRAWS):

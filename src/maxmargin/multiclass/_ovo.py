@@ -1,4 +1,4 @@
-"""All-vs-all (M21): one machine per pair of classes, each casting a vote; ties by summed scores."""
+"""All-vs-all: one task per pair of classes, each with a vote; ties are broken by the summed scores."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ class OneVsOne(Scheme):
             tasks.append(BinaryTask(rows, sign, (a, b)))
         return tasks
 
+    def _names(self, shown: list[str]) -> list[str]:
+        return [f"{shown[a]} against {shown[b]}" for a, b in self.pairs]
+
     def decide(self, scores: FloatArray) -> FloatArray:
         """Votes, plus the summed scores squeezed into (-1/3, 1/3)."""
         first, second = np.zeros((2, len(self.pairs), self.n_classes))
@@ -60,7 +63,7 @@ class OneVsOne(Scheme):
         return found / found.sum(axis=1, keepdims=True)
 
     def pack(self, coefs: list[FloatArray], label: IntArray) -> FloatArray:
-        """Per-task coefficients to LIBSVM's (classes - 1, n) table: class a's rows hold pair (a, b) in line b - 1."""
+        """Per-task coefficients as LIBSVM's (classes - 1, n) table: in rows of class a, entry b - 1 is pair (a, b)."""
         table = np.zeros((self.n_classes - 1, len(label)))
         for task, coef in zip(self.tasks(label), coefs, strict=True):
             a, b = sorted(task.classes)
@@ -78,14 +81,14 @@ class OneVsOne(Scheme):
         return coefs
 
     def blocks(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
-        """A block per class, of its rows' coefficients in all pairs it is in: most of :meth:`per_task` is zeros."""
+        """A block per class: its rows' coefficients in all its pairs, since :meth:`per_task` is mostly zeros."""
         if self.n_classes == 2:
             return super().blocks(table, label)
         ends = np.searchsorted(label, np.arange(self.n_classes + 1))
         return [np.ascontiguousarray(table[:, ends[k] : ends[k + 1]].T) for k in range(self.n_classes)]
 
     def from_blocks(self, sums: list[FloatArray]) -> FloatArray:
-        """A pair's scores are what the rows of its two classes add."""
+        """The scores of a pair are sums over the rows of its two classes."""
         if self.n_classes == 2:
             return super().from_blocks(sums)
         return np.column_stack([sums[a][:, b - 1] + sums[b][:, a] for a, b in self.pairs])

@@ -1,4 +1,4 @@
-"""One-vs-all (M21): one machine per class against the rest, the largest score wins."""
+"""One-vs-all: one task per class against the rest; the largest score wins."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from maxmargin.multiclass._scheme import BinaryTask, Scheme, positive_against_re
 
 @dataclass(frozen=True)
 class OneVsRest(Scheme):
-    """A task per class; of two classes one task, the second class being the positive one."""
+    """A task per class; for two classes one task, with the second class as the positive one."""
 
     @property
-    def per_class(self) -> bool:
-        return True
+    def claimed(self) -> IntArray:
+        return np.arange(self.n_classes)
 
     def tasks(self, label: IntArray) -> list[BinaryTask]:
         """Every task has all rows."""
@@ -25,7 +25,7 @@ class OneVsRest(Scheme):
         return [BinaryTask(rows, positive_against_rest(label, k), (k, -1)) for k in positive]
 
     def decide(self, scores: FloatArray) -> FloatArray:
-        """The scores of the machines."""
+        """The scores as they are."""
         return scores
 
     def couple(self, p: FloatArray) -> FloatArray:
@@ -34,6 +34,6 @@ class OneVsRest(Scheme):
 
 
 def normalised(p: FloatArray) -> FloatArray:
-    """Rows with sum 1; where everything is 0, no class is likelier than another."""
+    """Rows divided by their sums; where everything is 0, all classes are equally likely."""
     total = p.sum(axis=1, keepdims=True)
     return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])

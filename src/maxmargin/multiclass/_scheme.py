@@ -1,4 +1,4 @@
-"""What a scheme is: two-class tasks before training, a decision and a distribution over the classes after (M21)."""
+"""What a scheme is: two-class tasks before training, a decision and a distribution over the classes after."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._types import Array, FloatArray, IntArray
 
-#: Least probability of a class.
-LEAST = 1e-7
+#: Probabilities stay this far from 0 and 1, as in LIBSVM.
+LEAST_PROBABILITY = 1e-7
 
 
 class BinaryTask(NamedTuple):
@@ -23,7 +23,7 @@ class BinaryTask(NamedTuple):
 
 
 class Fired(NamedTuple):
-    """For how many rows no machine, exactly one and several said "mine"."""
+    """How many rows were claimed by no task, by exactly one, and by several."""
 
     none: int
     one: int
@@ -32,7 +32,7 @@ class Fired(NamedTuple):
 
 @dataclass(frozen=True)
 class Scheme(ABC):
-    """Classes are 0 .. n_classes - 1. Of two classes every scheme makes one task, with class 1 as the positive one."""
+    """Classes are 0 .. n_classes - 1. For two classes every scheme makes one task, with class 1 as the positive one."""
 
     n_classes: int
 
@@ -49,14 +49,31 @@ class Scheme(ABC):
         """(n, classes) probabilities from those of the tasks' positive sides, (n, tasks); for more than two classes."""
 
     @property
-    def per_class(self) -> bool:
-        """Whether task k asks "class k or not?", so that several may say yes, or none."""
-        return False
+    def claimed(self) -> IntArray | None:
+        """The class that each task tells from all others, if every class has such a task; else None.
+
+        Then several tasks may claim a row, or none.
+        """
+        return None
+
+    def names(self, classes: Array) -> list[str]:
+        """What every task asks, in words.
+
+        A task without such words has its number, from 0: that of its column in ``code_words_`` and of its place in
+        ``intercept_``, ``certificates_`` and ``history_``.
+        """
+        shown = [str(c) for c in classes]
+        return [f"{shown[1]} against {shown[0]}"] if self.n_classes == 2 else self._names(shown)
+
+    def _names(self, shown: list[str]) -> list[str]:
+        """The same for more than two classes; here of a scheme with a task per class."""
+        assert self.claimed is not None  # schemes without override this
+        return [f"{shown[k]} against the rest" for k in self.claimed]
 
     # -- coefficients of a kernel machine, as it publishes them ------------------------------------------------
 
     def pack(self, coefs: list[FloatArray], label: IntArray) -> FloatArray:
-        """Per-task coefficients to a table (lines, n): here a line per task."""
+        """Per-task coefficients as one table, here (tasks, n)."""
         table = np.zeros((len(coefs), len(label)))
         for line, task, coef in zip(table, self.tasks(label), coefs, strict=True):
             line[task.rows] = coef
@@ -71,7 +88,7 @@ class Scheme(ABC):
         return np.ascontiguousarray(table.T)
 
     def blocks(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
-        """The same as dense blocks of coefficients, support vectors being sorted by class; see :meth:`from_blocks`."""
+        """The same as dense blocks of coefficients, for support vectors sorted by class; see :meth:`from_blocks`."""
         return [self.per_task(table, label)]
 
     def from_blocks(self, sums: list[FloatArray]) -> FloatArray:
@@ -81,27 +98,27 @@ class Scheme(ABC):
     # -- what follows from the above ---------------------------------------------------------------------------
 
     def classes_of(self, scores: FloatArray) -> IntArray:
-        """The class that the scores of the tasks decide on; a score of exactly 0 is class 0."""
+        """The class that the tasks' scores decide for; with two classes, a score of exactly 0 is class 0."""
         if self.n_classes == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         return np.argmax(self.decide(scores), axis=1)
 
     def distribution(self, p: FloatArray) -> FloatArray:
-        """:meth:`couple`, for two classes too; nothing is impossible."""
+        """:meth:`couple`, also for two classes; every class gets a positive probability."""
         found = np.column_stack([1.0 - p[:, 0], p[:, 0]]) if self.n_classes == 2 else self.couple(p)
-        found = np.maximum(found, LEAST)
+        found = np.maximum(found, LEAST_PROBABILITY)
         return found / found.sum(axis=1, keepdims=True)
 
     def fired(self, scores: FloatArray) -> Fired:
-        """How many rows were claimed by no machine, by one, by several; for one machine per class."""
-        if not self.per_class or self.n_classes == 2:
+        """How many rows were claimed by no task, by one, by several; for schemes with a task per class."""
+        if self.claimed is None or self.n_classes == 2:
             raise ValueError("only with one machine for each of three classes or more may several fire, or none")
         claims = np.count_nonzero(scores > 0, axis=1)
         return Fired(int(np.sum(claims == 0)), int(np.sum(claims == 1)), int(np.sum(claims > 1)))
 
 
 def squeezed(sums: FloatArray) -> FloatArray:
-    """Values to (-1/3, 1/3) in their order: added to whole numbers they decide between equal ones, and no more."""
+    """Map values to (-1/3, 1/3) and keep their order: added to whole numbers, they break ties and do no more."""
     return sums / (3 * (np.abs(sums) + 1))
 
 

@@ -14,11 +14,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from maxmargin.playground._checks import BadRequest
 from maxmargin.playground._frames import Answer
-from maxmargin.playground._limits import GRACE_SECONDS, MOST_SECONDS, MOST_UNREAD
+from maxmargin.playground._limits import DRAWING_SECONDS, GRACE_SECONDS, MOST_SECONDS, MOST_UNREAD
+from maxmargin.solvers import Stopped, stops_when
 
 log = logging.getLogger("maxmargin.playground")
+
+#: Cells of a picture that are computed together.
+STRIP = 2**14
 
 #: What a room does with a request: one answer, or an iterator of several.
 Work = Callable[["Job"], Answer | Iterator[Answer]]
@@ -44,15 +50,30 @@ class Job:
         taken = time.perf_counter() - self._began
         return self.cancelled or taken > self.limit or (self.superseded and taken > GRACE_SECONDS)
 
+    def drawn(self, compute: Callable[[np.ndarray], np.ndarray], cells: np.ndarray) -> np.ndarray:
+        """compute(cells), strip by strip: it ends when nobody waits for the picture, or when it takes too long."""
+        parts = []
+        for first in range(0, len(cells), STRIP):
+            if self.cancelled:
+                raise Stopped("nobody waits for this picture")
+            if time.perf_counter() - self._began > self.limit + DRAWING_SECONDS:
+                raise BadRequest(
+                    f"this takes longer than {self.limit + DRAWING_SECONDS:g} seconds; ask for fewer points, a coarser "
+                    "grid or a simpler machine"
+                )
+            parts.append(compute(cells[first : first + STRIP]))
+        return np.concatenate(parts)
+
     def advance(self) -> tuple[Answer | None, bool]:
         """(the next answer, whether it is the last)."""
         self._began = time.perf_counter()
-        if self._parts is None:
-            found = self.work(self)
-            if isinstance(found, Answer):
-                return found, True
-            self._parts = iter(found)
-        answer = next(self._parts, None)
+        with stops_when(self.must_stop):
+            if self._parts is None:
+                found = self.work(self)
+                if isinstance(found, Answer):
+                    return found, True
+                self._parts = iter(found)
+            answer = next(self._parts, None)
         return answer, answer is None
 
     def close(self) -> None:
@@ -153,6 +174,8 @@ class Pool:
                 answer, last = job.advance()
                 if answer is not None or last:
                     self._deliver(job, answer if answer is not None else Answer({}), last)
+            except Stopped:
+                last = True
             except Exception as error:  # whatever a room does, the thread and the page go on
                 if describe(error)[0] == "internal":
                     log.exception("a request failed")

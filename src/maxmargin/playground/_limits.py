@@ -10,6 +10,8 @@ MOST_POINTS = 2_000
 FINEST_GRID = 400
 #: Seconds that one piece of work may take: a fit ends with what it has, a sequence of them with the last one.
 MOST_SECONDS = 4.0
+#: Seconds that a picture of it may take on top.
+DRAWING_SECONDS = 3.0
 #: Seconds that work goes on after the same tab has asked for something newer of the same kind.
 GRACE_SECONDS = 0.25
 #: Answers that a tab may leave unread before it gets no more work done.

@@ -10,8 +10,12 @@ from maxmargin.plotting._gap import GapDisplay
 from maxmargin.plotting._gram import GramDisplay
 from maxmargin.plotting._losses import LossDisplay
 from maxmargin.plotting._path import PathDisplay
+from maxmargin.plotting._pegasos import PegasosDisplay
+from maxmargin.plotting._perceptron import PerceptronDisplay
 from maxmargin.plotting._projection import ProjectionDisplay
 from maxmargin.plotting._reliability import ReliabilityDisplay
+from maxmargin.plotting._saddle import SaddleDisplay
+from maxmargin.plotting._subgradients import SubgradientDisplay
 from maxmargin.plotting._support import SupportDisplay
 
 __all__ = [
@@ -20,7 +24,11 @@ __all__ = [
     "GramDisplay",
     "LossDisplay",
     "PathDisplay",
+    "PegasosDisplay",
+    "PerceptronDisplay",
     "ProjectionDisplay",
     "ReliabilityDisplay",
+    "SaddleDisplay",
+    "SubgradientDisplay",
     "SupportDisplay",
 ]

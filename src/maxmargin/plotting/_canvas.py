@@ -18,7 +18,7 @@ def require_matplotlib(display: str) -> None:
 
 
 def one_axes(ax: Any, display: str, size: tuple[float, float] = (6.4, 5.0)) -> Any:
-    """The axes given, or those of a new figure of pyplot's."""
+    """The given axes, or those of a new pyplot figure."""
     require_matplotlib(display)
     from matplotlib.axes import Axes
 
@@ -32,7 +32,7 @@ def one_axes(ax: Any, display: str, size: tuple[float, float] = (6.4, 5.0)) -> A
 
 
 def two_axes(ax: Any, display: str, size: tuple[float, float], **grid: Any) -> tuple[Any, Any]:
-    """Two axes: a pair given, those that one axes of a grid is split into, or those of a new figure.
+    """Two axes: the given pair, one given axes split in two, or those of a new figure.
 
     ``grid`` goes to ``subplots`` or ``subgridspec``: how many rows and columns, and their relative sizes.
     """

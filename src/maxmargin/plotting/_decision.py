@@ -1,4 +1,4 @@
-"""Decisions in the plane: regions, boundary, margins, and what the training rows are to them (M2, M3)."""
+"""Decisions in the plane: regions, boundary, margins, and what the training rows are to them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SIDES = ("outside", "inside")
 class DecisionDisplay:
     """Decisions of a machine with two features: regions, boundary, margins, and the rows by their status.
 
-    Two classes are divided by the line f = 0 between the margins f = -1 and f = +1 (of a model with a calibration,
-    which predicts the likelier class, that is nearly where it changes its mind); more classes have a region each.
+    Two classes are divided by the line f = 0 between the margins f = -1 and f = +1 (a calibrated model predicts the
+    likelier class, and changes its mind close to that line); more classes have a region each.
     Training rows are marked by what they are to the solution: not a support vector, on the margin, inside the strip,
     misclassified. Make one with :meth:`from_estimator`.
 
@@ -33,7 +33,7 @@ class DecisionDisplay:
     x, y : ndarrays of shape (n_x,) and (n_y,)
         The grid.
     f : ndarray of shape (n_y, n_x) or None
-        Scores on the grid, of two classes or one; None for more.
+        Scores on the grid, for one or two classes; None for more.
     regions : ndarray of int of shape (n_y, n_x)
         The class that the model decides on, as its number.
     classes : sequence
@@ -130,11 +130,11 @@ class DecisionDisplay:
         sample_weight : array-like of shape (n_samples,), optional
             Weights that the model was fitted with.
         support : {'auto', 'status', 'all', 'none'}, default='auto'
-            How to mark rows. 'status': of two classes each by its status (:func:`maxmargin.inspection.status`); of
-            more, the support vectors of any task, and the rows that are misclassified. 'all': all support vectors
-            alike. 'none': not at all. 'auto' is 'status' as far as model and rows can tell: of models without dual
-            variables or far from their optimum, and of rows that are not the training rows, those inside the strip and
-            those misclassified are marked.
+            How to mark rows. 'status': with two classes, each by its status (:func:`maxmargin.inspection.status`);
+            with more, the support vectors of any task, and the rows that are misclassified. 'all': all support vectors
+            alike. 'none': not at all. 'auto' is 'status' where model and rows allow it; for models without dual
+            variables or far from their optimum, and for rows other than the training rows, it marks those inside the
+            strip and those misclassified.
         grid_resolution : int, default=250
             Points of the grid in either direction.
         ax : matplotlib Axes, optional
@@ -198,7 +198,7 @@ class DecisionDisplay:
         return self
 
     def _summary(self, ax: Any) -> list[Any]:
-        """Lines of the legend without a mark: rows that are no support vectors, and how many are."""
+        """Lines of the legend without a mark: how many rows are no support vectors, and how many are."""
         sizes = {mark.status: len(mark.rows) for mark in self.marks}
         if IDLE not in sizes:
             return []

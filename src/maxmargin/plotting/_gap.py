@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.plotting._canvas import one_axes, require_matplotlib
-from maxmargin.plotting._input import final_step, require_fitted, task_names
+from maxmargin.plotting._input import final_step, numbered_tasks, require_fitted, task_names
 from maxmargin.plotting._style import COLOURS, DASHES, GREY, MARKERS
 
 FIELDS = ("task", "iteration", "seconds", "primal", "dual", "gap")
 AXES = {"seconds": "seconds", "iteration": "iterations"}
-#: A logarithm has no 0: gaps below this one are drawn here.
+#: Gaps below this are drawn at this value: a logarithmic axis has no 0.
 FLOOR = 1e-17
 
 
@@ -28,7 +28,7 @@ class GapDisplay:
     history : structured array
         task, iteration, seconds, primal, dual and gap of every round, as in ``history_``.
     certificates : sequence of Certificate, optional
-        One per task: what the finished model was judged to be.
+        One per task: the judge's word on the finished model.
     goal : float, optional
         The relative gap that the fit was to reach.
     names : sequence of str, optional
@@ -82,7 +82,7 @@ class GapDisplay:
             raise ValueError("the history is empty: the fit ended before its first round")
         self.history, self.certificates, self.goal = history, certificates, goal
         self.tasks = [int(task) for task in np.unique(history["task"])]
-        self.names = list(names) if names is not None else [f"task {k + 1}" for k in range(max(self.tasks) + 1)]
+        self.names = numbered_tasks(max(self.tasks) + 1) if names is None else list(names)
 
     @classmethod
     def from_estimator(
@@ -219,14 +219,14 @@ class GapDisplay:
         return "gap after each round" if kind == "gap" else ""
 
     def _title(self, chosen: list[int]) -> str | None:
-        """What the legend says of tasks that are not drawn."""
+        """What the legend says about tasks that are not drawn."""
         if len(chosen) == len(self.tasks):
             return None
         few = "the worst" if len(chosen) == 1 and chosen[0] == max(self.tasks, key=self._last) else str(len(chosen))
         return f"{few} of {len(self.tasks)} tasks"
 
     def _interesting(self, chosen: list[int]) -> tuple[float, float]:
-        """Limits of objective values: around the last ones, since the first may be orders of magnitude away."""
+        """Limits of the axis: around the last objective values, since the first may be orders of magnitude away."""
         rounds = [self._rounds(task) for task in chosen]
         seen = np.concatenate([part[value] for part in rounds for value in ("primal", "dual")])
         last = np.array([part[value][-1] for part in rounds for value in ("primal", "dual")])

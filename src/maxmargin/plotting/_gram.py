@@ -13,7 +13,7 @@ from maxmargin.plotting._canvas import one_axes, require_matplotlib
 from maxmargin.plotting._input import before_last, final_step, labels
 from maxmargin.plotting._style import BLUE, INK, ORANGE
 
-#: Names of classes on an axis, beyond which only some are written.
+#: The most class names on an axis; of more, only some are written.
 MOST_TICKS = 20
 
 
@@ -80,11 +80,11 @@ class GramDisplay:
         X : array-like or sparse matrix of shape (n_samples, n_features), or a sequence for a callable
             Rows.
         y : array-like of shape (n_samples,), optional
-            Their classes. None: one class, rows as they come.
+            Their classes. None: one class, rows in their own order.
         gamma : float, optional
-            Width where the kernel leaves its own open. None: 1 / (n_features * variance of X), the machines' 'scale'.
+            Width for a kernel that leaves its own open. None: 1 / (n_features * variance of X), the machines' 'scale'.
         max_rows : int, default=1000
-            Of more rows as many are drawn, evenly from all classes.
+            The most rows to draw; of more, a sample is drawn evenly from all classes.
         ax : matplotlib Axes, optional
             Where to draw; None: in a new figure.
 
@@ -106,7 +106,7 @@ class GramDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any = None, *, max_rows: int = 1000, ax: Any = None) -> GramDisplay:
-        """Draw the values of a fitted machine's kernel; of a linear machine, the linear one.
+        """Draw the values of a fitted machine's kernel; for a linear machine, the linear kernel.
 
         Parameters
         ----------
@@ -115,9 +115,9 @@ class GramDisplay:
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows, as the model takes them.
         y : array-like of shape (n_samples,), optional
-            Their classes. None: one class, rows as they come.
+            Their classes. None: one class, rows in their own order.
         max_rows : int, default=1000
-            Of more rows as many are drawn, evenly from all classes.
+            The most rows to draw; of more, a sample is drawn evenly from all classes.
         ax : matplotlib Axes, optional
             Where to draw; None: in a new figure.
 
@@ -193,7 +193,7 @@ def _scale_width(X: Any) -> float:
 
 
 def _scale(K: NDArray[Any]) -> dict[str, Any]:
-    """White for 0 and blue for large values; with negative ones, orange for these and the same range to both sides."""
+    """White for 0 and blue for large values; negative ones are orange, over the same range."""
     from matplotlib.colors import LinearSegmentedColormap
 
     low, high = float(K.min()), float(K.max())

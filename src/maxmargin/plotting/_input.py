@@ -1,14 +1,15 @@
-"""Checks of what a user hands to a display; every error says what was wrong, the value and the way out."""
+"""Checks of a display's input; every error says what was wrong, the value received, and what to do."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+
+from maxmargin.delivered import machine_of, read
 
 
 def final_step(model: Any) -> Any:
@@ -64,15 +65,12 @@ def column_names(X: Any, fallback: str) -> list[str]:
 
 
 def task_names(model: Any, count: int) -> list[str]:
-    """What each of a classifier's tasks tells apart; numbers where the model does not say."""
+    """What each task of a model asks; numbers where there are not as many tasks as names."""
     machine = final_step(model)
-    classes, scheme = getattr(machine, "classes_", None), getattr(machine, "multiclass_", "ovo")
-    if count == 1 or classes is None:
-        names = [f"task {k + 1}" for k in range(count)]
-    elif scheme == "ovo":
-        names = [f"{a} against {b}" for a, b in combinations(classes, 2)]
-    elif scheme == "ovr":
-        names = [f"{a} against the rest" for a in classes]
-    else:
-        names = [f"bit {k + 1}" for k in range(count)]
-    return names if len(names) == count else [f"task {k + 1}" for k in range(count)]
+    names = read(machine).names if machine_of(machine) is not None else []
+    return names if len(names) == count else numbered_tasks(count)
+
+
+def numbered_tasks(count: int) -> list[str]:
+    """Names of tasks of which nothing is known but the numbers that the history gives them."""
+    return [f"task {k}" for k in range(count)]

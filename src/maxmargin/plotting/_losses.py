@@ -1,4 +1,4 @@
-"""Losses as curves (M11)."""
+"""Losses as curves."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from maxmargin.losses import Loss, ZeroOne, resolve_loss
 from maxmargin.plotting._canvas import one_axes, require_matplotlib
 from maxmargin.plotting._style import COLOURS, DASHES, INK
 
-#: What is drawn where nobody says: the losses of the margin.
+#: What is drawn by default: the losses of the margin.
 MARGIN_LOSSES = ("hinge", "squared_hinge", "logistic", "exponential", "squared", "perceptron", "sigmoid")
 AXES = {"margin": "margin  t · y", "residual": "residual  t − y"}
-#: Curves leave the picture above this value; below it the losses differ most.
+#: Curves leave the picture above this value, below which the losses differ most.
 TOP = 4.0
 NAMES = {
     "zero_one": "0/1", "epsilon_insensitive": "ε-insensitive", "huber": "Huber",
@@ -116,7 +116,7 @@ class LossDisplay:
         x = np.linspace(low, high, n_points)
         curve = _of_margin if against == "margin" else _of_residual
         values = np.array([curve(loss, x) for loss in chosen]).reshape(len(chosen), n_points)
-        return cls(x, values, [_label(loss) for loss in chosen], against, zero_one).plot(ax)
+        return cls(x, values, [loss_label(loss) for loss in chosen], against, zero_one).plot(ax)
 
     def plot(self, ax: Any = None) -> LossDisplay:
         """Draw the curves.
@@ -148,7 +148,7 @@ class LossDisplay:
         return self
 
     def _draw_zero_one(self, ax: Any) -> Any:
-        """The step with its two ends: 1 at the margin 0, 0 right of it."""
+        """The step with its two ends: 1 at the margin 0, and 0 to the right of it."""
         x = np.array([self.x[0], 0.0, 0.0, self.x[-1]])
         y = np.array([1.0, 1.0, np.nan, np.nan])
         ax.plot(x[2:], [0.0, 0.0], color=INK, linewidth=2.6, solid_capstyle="butt", zorder=1.9)
@@ -171,7 +171,7 @@ def _of_margin(loss: Loss, margin: NDArray[Any]) -> NDArray[Any]:
     positive, negative = loss.value(np.ones_like(margin), margin), loss.value(-np.ones_like(margin), -margin)
     if not np.allclose(positive, negative):
         raise ValueError(
-            f"the loss {_label(loss)} is not a function of the margin t y: it treats t = 1 and t = -1 differently; "
+            f"the loss {loss_label(loss)} is not a function of the margin t y: it treats t = 1 and t = -1 differently; "
             "draw it with against='residual'"
         )
     return positive
@@ -180,13 +180,13 @@ def _of_margin(loss: Loss, margin: NDArray[Any]) -> NDArray[Any]:
 def _of_residual(loss: Loss, residual: NDArray[Any]) -> NDArray[Any]:
     if loss.of_margin:
         raise ValueError(
-            f"the loss {_label(loss)} is a function of the margin t y, not of the residual t - y; "
+            f"the loss {loss_label(loss)} is a function of the margin t y, not of the residual t - y; "
             "draw it with against='margin'"
         )
     return loss.value(residual, np.zeros_like(residual))
 
 
-def _label(loss: Loss) -> str:
+def loss_label(loss: Loss) -> str:
     """The loss in words, with its options."""
     name = NAMES.get(loss.name, loss.name.replace("_", " "))
     options = [f"{SYMBOLS.get(f.name, f.name)} = {getattr(loss, f.name):g}" for f in fields(loss)]

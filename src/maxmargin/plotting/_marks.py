@@ -1,4 +1,4 @@
-"""Which training rows a picture marks, and how: by their status, or as support vectors (M3)."""
+"""Which training rows a picture marks, and how: by their status, or as support vectors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.inspection import STATUSES, status
+from maxmargin.inspection import STATUSES, status, tolerance
 from maxmargin.plotting._input import before_last, final_step, points
 from maxmargin.plotting._style import INK
 
 SUPPORT, WRONG = "support vectors", "misclassified"
 IDLE, STRIP, ODD = STATUSES[0], STATUSES[3], STATUSES[-1]
 RING = {"facecolors": "none", "edgecolors": INK}
-#: Keywords of ``scatter`` by status; rows without a mark are those that no solution would miss.
+#: Keywords of ``scatter`` by status; rows without a mark are those that the solution would not miss.
 MARKS: dict[str, dict[str, Any]] = {
     "on the margin": {**RING, "s": 95, "linewidths": 1.7},
     "bound, on the margin": {**RING, "s": 85, "linewidths": 1.3, "marker": "s"},
@@ -36,7 +36,7 @@ class Marked(NamedTuple):
 
 
 def marked_rows(model: Any, X: Any, y: Any, sample_weight: Any, support: str) -> list[Marked]:
-    """Rows by status, as ``support`` asks for ('auto': as much as the model and the rows can tell)."""
+    """Rows by status, as ``support`` asks ('auto': as far as the model and the rows can tell)."""
     machine, rows = final_step(model), before_last(model, X)
     if support == "none":
         return []
@@ -61,7 +61,7 @@ def _by_status(machine: Any, rows: Any, y: Any, sample_weight: Any) -> list[Mark
 
 
 def _wrong(model: Any, X: Any, y: Any) -> list[Marked]:
-    """What can be told of any rows of a classifier: those on the wrong side, and of two classes those in the strip."""
+    """What can be said about any rows of a classifier: which are misclassified and, with two classes, in the strip."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return []
@@ -69,7 +69,16 @@ def _wrong(model: Any, X: Any, y: Any) -> list[Marked]:
     if len(classes) > 2:
         return [Marked(WRONG, np.flatnonzero(np.asarray(model.predict(X)) != y))]
     margin = np.where(y == classes[1], 1.0, -1.0) * np.asarray(model.decision_function(X))
-    return [Marked(STRIP, np.flatnonzero((margin > 0) & (margin < 1))), Marked(WRONG, np.flatnonzero(margin <= 0))]
+    short = margin < 1.0 - _tolerance(model, X)  # rows on the margin are not inside the strip
+    return [Marked(STRIP, np.flatnonzero((margin > 0) & short)), Marked(WRONG, np.flatnonzero(margin <= 0))]
+
+
+def _tolerance(model: Any, X: Any) -> Any:
+    """How near counts as on the margin; 0 for machines that inspection does not read."""
+    try:
+        return tolerance(final_step(model), before_last(model, X))
+    except (TypeError, ValueError):
+        return 0.0
 
 
 def _support(machine: Any, rows: Any) -> NDArray[Any]:

@@ -20,8 +20,8 @@ POINTS = 300
 class PathDisplay:
     """Coefficients, dual variables or anything else along a path of C, on a logarithmic axis.
 
-    Make one with :meth:`from_arrays` or :meth:`from_path`. Of more than ten lines those that reach farthest from 0
-    are coloured and named, the others are grey.
+    Make one with :meth:`from_arrays` or :meth:`from_path`. Where there are more than ten lines, those that reach
+    farthest from 0 are coloured and named, and the others are grey.
 
     Parameters
     ----------

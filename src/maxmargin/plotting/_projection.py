@@ -1,4 +1,4 @@
-"""Points projected onto a few directions, by class (M27)."""
+"""Points projected onto a few directions, by class."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from maxmargin.plotting._canvas import one_axes, require_matplotlib
 from maxmargin.plotting._input import labels, points
 from maxmargin.plotting._style import MOST_NAMES, class_style
 
-#: Points of a density curve, and how far it goes beyond the data, in ranges of these.
+#: Points of a density curve, and how far it goes beyond the data, as a share of their range.
 CURVE, MARGIN = 400, 0.12
-#: Height of the strip of one class below the densities, in heights of the highest one.
+#: Height of the band of one class below the densities, as a share of the highest density.
 STRIP = 0.09
 
 
 class ProjectionDisplay:
     """Rows after a projection onto a few directions, such as discriminants or principal components.
 
-    One column is drawn as a density for each class, with a strip of its points below; two as a scatter of points; of
-    more the first two. Make one with :meth:`from_transform`.
+    One column is drawn as a density for each class, with its points in a band below; two columns as a scatter of
+    points; of more columns, the first two. Make one with :meth:`from_transform`.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ProjectionDisplay:
     points_ : list of Line2D or PathCollection
         The points of every class.
     densities_ : list of Line2D or None
-        Of one direction, the density of every class; None where a class has too few different values for one.
+        With one direction, the density of every class; None where a class has too few different values.
 
     Examples
     --------

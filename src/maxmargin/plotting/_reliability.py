@@ -12,15 +12,15 @@ from maxmargin.plotting._canvas import require_matplotlib, two_axes
 from maxmargin.plotting._input import labels
 from maxmargin.plotting._style import BLUE, GREY
 
-#: How far the probabilities of a row may be from the sum 1.
+#: How far the sum of a row's probabilities may be from 1.
 SUM_TOL = 1e-3
 
 
 class ReliabilityDisplay:
     """Mean predicted probability against observed frequency, bin by bin, with the bins' counts below.
 
-    Points on the diagonal are calibrated, below it the model is too sure. With more than two classes each row counts
-    by its likeliest class: its probability is the confidence, and the frequency with which it is right the accuracy.
+    Points on the diagonal are calibrated; where they are below it, the model is too sure. With more than two classes
+    each row counts by its likeliest class: its probability is the confidence, the share of right ones the accuracy.
 
     Make one with :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -33,8 +33,8 @@ class ReliabilityDisplay:
     edges : ndarray of shape (n_bins + 1,)
         Ends of the bins.
     brier : float
-        Brier score: the mean squared distance of the probabilities from what happened (of two classes those of the
-        second; beyond, summed over the classes).
+        Brier score: the mean squared distance of the probabilities from what happened (with two classes that of the
+        second one; with more, the sum over the classes).
     log_loss : float
         Mean of -log of the probability of what happened.
     top_label : bool, default=False
@@ -114,7 +114,7 @@ class ReliabilityDisplay:
         n_bins : int, default=10
             Number of bins.
         strategy : {'uniform', 'quantile'}, default='uniform'
-            Bins of one width, or of about as many rows each.
+            Bins of equal width, or with about equally many rows.
         ax : matplotlib Axes or pair of Axes, optional
             Where to draw; one Axes is split in two. None: in a new figure.
 

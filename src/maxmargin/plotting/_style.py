@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 BLUE, ORANGE, GREY, INK = "#2b6cb0", "#dd6b20", "#4a5568", "#1a202c"
-#: Told apart with every common kind of colour blindness, blue and orange first; markers repeat what colours say.
+#: Distinct with every common kind of colour blindness, blue and orange first; markers repeat what colours say.
 COLOURS = (BLUE, ORANGE, "#1b9e77", "#d47fb4", "#ecc94b", "#7cc7ee", "#2d3748", "#8c4a2f", "#7c3aed", "#a8d5a2")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p", "*")
 DASHES: tuple[Any, ...] = (
@@ -22,7 +22,7 @@ DASHES: tuple[Any, ...] = (
 )
 #: Mean distance of the colour of a region from white.
 PALE = 0.1
-#: Lines of a legend below which a picture still has room for it.
+#: The most names for which a legend has one column.
 MOST_NAMES = 10
 
 
@@ -39,7 +39,7 @@ def class_style(number: int) -> ClassStyle:
 
 
 def pale(colour: str) -> tuple[float, float, float]:
-    """The colour thinned with white until it is as light as any other, as a region behind points."""
+    """The colour mixed with white until all are equally light, for a region behind points."""
     depth = [1 - int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     strength = PALE / (sum(depth) / 3)
     red, green, blue = (1 - strength * part for part in depth)

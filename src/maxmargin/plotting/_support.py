@@ -1,4 +1,4 @@
-"""The dual variables and the slacks of a fit, as histograms (M3)."""
+"""The dual variables and the slacks of a fit, as histograms."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.inspection import status, support_table
+from maxmargin.inspection import status
 from maxmargin.plotting._canvas import require_matplotlib, two_axes
 from maxmargin.plotting._input import before_last, final_step
 from maxmargin.plotting._style import BLUE, GREY, ORANGE
-
-#: Slacks below this are 0 but for rounding; in margin units.
-TINY = 1e-3
 
 
 class SupportDisplay:
@@ -29,9 +26,12 @@ class SupportDisplay:
     bound : ndarray of bool of shape (n,)
         Whether alpha is at its largest value.
     classifies : bool, default=True
-        Whether a slack above 1 is a mistake; of a regressor and a machine for one class it is not.
+        Whether a slack above 1 is a mistake; for a regressor or a one-class machine it is not.
     name : str, optional
         The task, for the title.
+    tol : float or ndarray of shape (n,), default=0.0
+        Slacks this near to 0 and 1 count as equal to them; :meth:`from_estimator` takes
+        :func:`maxmargin.inspection.tolerance`.
 
     Attributes
     ----------
@@ -69,8 +69,10 @@ class SupportDisplay:
         *,
         classifies: bool = True,
         name: str | None = None,
+        tol: float | NDArray[Any] = 0.0,
     ) -> None:
         self.alpha, self.slack, self.bound, self.classifies, self.name = alpha, slack, bound, classifies, name
+        self.tol = tol
 
     @classmethod
     def from_estimator(
@@ -94,7 +96,7 @@ class SupportDisplay:
         X, y, sample_weight
             Exactly the training data, in the same order.
         task : int, optional
-            Number of the task to draw, of a classifier with more than two classes. None: all of them together.
+            Number of the task to draw, for a classifier with more than two classes. None: all of them together.
         bins : int, default=20
             Number of bins of each histogram.
         ax : matplotlib Axes or pair of Axes, optional
@@ -106,22 +108,21 @@ class SupportDisplay:
         """
         require_matplotlib(cls.__name__)
         machine, rows = final_step(model), before_last(model, X)
-        if not hasattr(machine, "classes_"):  # regressors and machines for one class
-            table = support_table(machine, rows, y, sample_weight, all_rows=True)
-            values = (table[column].to_numpy() for column in ("alpha", "slack", "bound"))
-            return cls(*values, classifies=False).plot(ax, bins=bins)
         found = status(machine, rows, y, sample_weight)
-        alpha, slack, bound = (
-            np.asarray(part).reshape(len(found.status), -1) for part in (found.alpha, found.slack, found.bound)
+        alpha, slack, bound, tol = (
+            np.asarray(part).reshape(len(found.status), -1)
+            for part in (found.alpha, found.slack, found.bound, found.tol)
         )
         count, name = alpha.shape[1], None
         if task is not None:
             if not isinstance(task, (int, np.integer)) or not 0 <= task < count:
                 raise ValueError(f"task must be the number of a task, 0 ... {count - 1}, or None; got {task!r}")
-            alpha, slack, bound = alpha[:, [task]], slack[:, [task]], bound[:, [task]]
+            alpha, slack, bound, tol = alpha[:, [task]], slack[:, [task]], bound[:, [task]], tol[:, [task]]
             name = found.tasks[task]
         own = ~np.isnan(alpha)
-        return cls(alpha[own], slack[own], bound[own], name=name).plot(ax, bins=bins)
+        classifies = hasattr(machine, "classes_")  # regressors and machines for one class do not
+        display = cls(alpha[own], slack[own], bound[own], classifies=classifies, name=name, tol=tol[own])
+        return display.plot(ax, bins=bins)
 
     def plot(self, ax: Any = None, *, bins: int = 20) -> SupportDisplay:
         """Draw the histograms.
@@ -141,11 +142,11 @@ class SupportDisplay:
             raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}")
         left, right = self.axes_ = two_axes(ax, type(self).__name__, (9.6, 4.0), nrows=1, ncols=2)
         self.ax_, self.figure_ = left, left.figure
-        used, late = self.alpha > 0, self.slack > TINY
+        used, late = self.alpha > 0, self.slack > self.tol
         parts = [self.alpha[used & ~self.bound], self.alpha[used & self.bound]]
         names = ["unbound, 0 < α < C" if self.bound.any() else "support vectors, α > 0", "bound, α = C"]
         self.alpha_bars_ = _stacked(left, parts, names, int(bins), f"α = 0: {_rows(~used)}")
-        wrong = self.slack > 1 if self.classifies else np.zeros(len(self.slack), dtype=bool)
+        wrong = self.slack > 1 + self.tol if self.classifies else np.zeros(len(self.slack), dtype=bool)
         parts = [self.slack[late & ~wrong], self.slack[late & wrong]]
         names = ["inside the strip, 0 < ξ ≤ 1", "misclassified, ξ > 1"] if self.classifies else ["outside, ξ > 0", ""]
         self.slack_bars_ = _stacked(right, parts, names, int(bins), f"ξ = 0: {_rows(~late)}", self.classifies)
@@ -159,7 +160,7 @@ class SupportDisplay:
 def _stacked(
     ax: Any, parts: list[NDArray[Any]], names: list[str], bins: int, rest: str, split_at_1: bool = False
 ) -> list[Any]:
-    """Two histograms on top of each other, from 0 to the largest value; the rest is a line of the legend."""
+    """Two stacked histograms, from 0 to the largest value; the rest is a line of the legend."""
     high = max((float(part.max()) for part in parts if len(part)), default=1.0)
     if split_at_1 and high > 1:  # no bin on both sides of 1
         width = 1.0 / max(1, round(bins / high))

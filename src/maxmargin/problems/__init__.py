@@ -1,17 +1,27 @@
 """The optimisation problems behind the machines, as frozen values: primal, dual, gap, and the QP they lower to."""
 
+from collections.abc import Callable
+
 from maxmargin.problems._all_classes import (
-    ALL_CLASSES,
     AllClassesProblem,
     CrammerSingerProblem,
+    ShortfallProblem,
     WestonWatkinsProblem,
 )
-from maxmargin.problems._base import Judged, Offsets, Problem, relative
+from maxmargin.problems._base import Offsets, Problem, relative, two_sum
 from maxmargin.problems._classification import HardMarginProblem, LSSVCProblem, NuSVCProblem, SVCProblem
 from maxmargin.problems._dual_qp import FEASIBILITY_TOL, DualQP
-from maxmargin.problems._linear import LinearProblem
+from maxmargin.problems._linear import LinearProblem, loss_gap
 from maxmargin.problems._one_class import OneClassProblem, SVDDProblem
 from maxmargin.problems._regression import NuSVRProblem, SVRProblem
+from maxmargin.problems._softmax import SoftmaxProblem
+
+#: Problems for all classes at once, by the name that ``multiclass`` gives them.
+ALL_CLASSES: dict[str, Callable[..., AllClassesProblem]] = {
+    "crammer-singer": CrammerSingerProblem,
+    "weston-watkins": WestonWatkinsProblem,
+    "softmax": SoftmaxProblem,
+}
 
 __all__ = [
     "ALL_CLASSES",
@@ -20,7 +30,6 @@ __all__ = [
     "CrammerSingerProblem",
     "DualQP",
     "HardMarginProblem",
-    "Judged",
     "LSSVCProblem",
     "LinearProblem",
     "NuSVCProblem",
@@ -31,6 +40,10 @@ __all__ = [
     "SVCProblem",
     "SVDDProblem",
     "SVRProblem",
+    "ShortfallProblem",
+    "SoftmaxProblem",
     "WestonWatkinsProblem",
+    "loss_gap",
     "relative",
+    "two_sum",
 ]

@@ -1,25 +1,28 @@
-"""Many classes in one problem (M21): Crammer and Singer's machine, and Weston and Watkins'.
+"""Many classes in one problem: Crammer and Singer's machine, and Weston and Watkins'.
 
     min 1/2 sum_m ||w_m||^2 + sum_i C_i L_i(f_i),    f_im = w_m . phi(x_i) + b_m,    s_im = 1 + f_im - f_iy
 
-with L_i = max(0, max_{m != y} s_im) or L_i = sum_{m != y} max(0, s_im), y being the class of row i. Both duals are in
-alpha (n, classes) with sum_m alpha_im = 0 and w_m = sum_i alpha_im phi(x_i), and sum_i alpha_im = 0 with intercepts,
-which are not penalised. For m != y, a_im = -alpha_im >= 0 is what row i pushes class m down by: sum_m a_im <= C_i, or
-every a_im <= C_i.
+with L_i = max(0, max_{m != y} s_im) or L_i = sum_{m != y} max(0, s_im), y being the class of row i; a third loss is in
+:mod:`._softmax`. The duals are in alpha (n, classes) with sum_m alpha_im = 0 and w_m = sum_i alpha_im phi(x_i), and
+sum_i alpha_im = 0 with intercepts, which are not penalised. For m != y, a_im = -alpha_im >= 0 is what row i pushes
+class m down by: sum_m a_im <= C_i, or every a_im <= C_i.
+
+See "Schemes for many classes" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.kernels.rounding import summed
 
-#: Intercepts are proven optimal among those up to this many times the largest one, or 1.
+#: Intercepts are proven optimal among all that are at most this many times as large as the largest one, or as 1.
 REACH = 10.0
 
 
@@ -32,31 +35,23 @@ class AllClassesProblem(ABC):
     n_classes: int
     fit_intercept: bool = True
 
-    #: Whether a row's classes share one bound (a simplex), or have one each (a box): what compiled loops need to know.
-    shared_bound = True
+    @abstractmethod
+    def slack(self, f: FloatArray, error: FloatArray | None = None) -> FloatArray:
+        """L_i of every row at scores (n, classes), or its largest value at scores within ``error`` (n,) of them."""
 
     @abstractmethod
-    def slack(self, f: FloatArray) -> FloatArray:
-        """L_i of every row at scores (n, classes)."""
-
-    @abstractmethod
-    def row_gaps(self, f: FloatArray, alpha: FloatArray) -> FloatArray:
-        """What every row adds to primal - dual, at least 0."""
+    def row_gaps(self, f: FloatArray, alpha: FloatArray, error: FloatArray | None = None) -> FloatArray:
+        """What every row adds to primal - dual, at least 0; with ``error``, the most it can add."""
 
     @abstractmethod
     def violations(self, f: FloatArray, alpha: FloatArray, room: float = 0.0) -> FloatArray:
-        """How far every row is from optimal, in margin units; within ``room`` C of a bound is at it."""
+        """How far every row is from optimal, in margin units; variables within ``room`` C of a bound count as on it."""
 
-    @abstractmethod
     def infeasibility(self, alpha: FloatArray) -> float:
-        """Largest violation of the rows' constraints, relative to C."""
-
-    def shortfalls(self, f: FloatArray) -> FloatArray:
-        """s_im = 1 + f_im - f_iy, and 0 for m = y."""
-        rows = np.arange(len(f))
-        s = f - f[rows, self.label][:, None] + 1.0
-        s[rows, self.label] = 0.0
-        return s
+        """Largest violation of the rows' constraints, relative to C; unless told otherwise, pushes share the bound."""
+        a = self.pushes(alpha)
+        over = max(float((a.sum(axis=1) - self.C).max(initial=0.0)), float((-a).max(initial=0.0)))
+        return self._relative(max(over, self._unbalanced(alpha)))
 
     def pushes(self, alpha: FloatArray) -> FloatArray:
         """a = -alpha, with 0 in the column of the row's own class."""
@@ -64,22 +59,31 @@ class AllClassesProblem(ABC):
         a[np.arange(len(alpha)), self.label] = 0.0
         return a
 
-    def primal(self, square: float, f: FloatArray) -> float:
+    def primal(self, square: float, f: FloatArray, error: FloatArray | None = None) -> float:
         """Objective where ``square`` is sum_m ||w_m||^2."""
-        return 0.5 * square + float(self.C @ self.slack(f))
+        return 0.5 * square + float(self.C @ self.slack(f, error))
 
-    def gap(self, f: FloatArray, alpha: FloatArray, b: FloatArray) -> float:
+    def gap(self, f: FloatArray, alpha: FloatArray, b: FloatArray, error: FloatArray | None = None) -> float:
         """primal - dual at w = w(alpha), a sum of non-negative terms.
 
-        What is left of sum_i alpha_im = 0 is paid for as if every |b_m| up to B = 10 max(1, |b|) were allowed:
-        B |s_m| - b_m s_m.
+        Where s_m = sum_i alpha_im is not exactly 0, it is charged as if every |b_m| up to B = 10 max(1, |b|) were
+        allowed: B |s_m| - b_m s_m. With ``error`` these sums are exact, and those of the rows, which rounding keeps
+        from being 0, are moved to the row's own class and charged, too.
         """
-        rows = float(self.row_gaps(f, alpha).sum())
+        rows = float(self.row_gaps(f, alpha, error).sum())
         if not self.fit_intercept:
             return rows
-        left = alpha.sum(axis=0)
         reach = REACH * max(1.0, float(np.abs(b).max(initial=0.0)))
-        return rows + float(np.sum(reach * np.abs(left) - b * left))
+        if error is None:
+            left = alpha.sum(axis=0)
+            return rows + float(np.sum(reach * np.abs(left) - b * left))
+        left = np.array([math.fsum(column.tolist()) for column in alpha.T])
+        return rows + float(np.sum(reach * np.abs(left) - b * left)) + 2.0 * reach * self.imbalance(alpha)
+
+    def imbalance(self, alpha: FloatArray) -> float:
+        """A bound on sum_i |sum_m alpha_im|, which is 0 but for rounding."""
+        lost = summed(self.n_classes) * float(np.abs(alpha).sum())
+        return float(np.abs(alpha.sum(axis=1)).sum()) + lost
 
     def masked(self, held: Array) -> Self:
         """The same problem without the rows ``held`` (bool), which keep their places."""
@@ -93,45 +97,141 @@ class AllClassesProblem(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class CrammerSingerProblem(AllClassesProblem):
-    """The worst rival counts: L_i = max(0, max_{m != y} s_im)."""
+class ShortfallProblem(AllClassesProblem):
+    """Problems whose losses are made of shortfalls: piecewise linear, and smoothed by solvers."""
 
-    def slack(self, f):
-        return self.shortfalls(f).max(axis=1)
+    #: Whether a row's classes share one bound (a simplex), or have one each (a box): what compiled loops need to know.
+    shared_bound = True
 
-    def _parts(self, f, alpha):
-        """(s, p): the row's weights p_im >= 0 of its classes, with sum C_i; the own class has what the others leave."""
-        p = self.pushes(alpha)
-        p[np.arange(len(f)), self.label] = self.C - p.sum(axis=1)
-        return self.shortfalls(f), p
+    # A row's loss is the largest value of p . s over p in a set: its pushes, and where these share a bound, what they
+    # leave of it as the weight of the row's own class. Solvers that smooth the loss project onto that set.
 
-    def row_gaps(self, f, alpha):
-        s, p = self._parts(f, alpha)
-        return np.sum(np.maximum(p, 0.0) * (s.max(axis=1, keepdims=True) - s), axis=1)
+    @abstractmethod
+    def weights(self, alpha: FloatArray) -> FloatArray:
+        """p of dual variables alpha (n, classes)."""
 
-    def violations(self, f, alpha, room=0.0):
-        s, p = self._parts(f, alpha)
-        used = np.where(p > room * self.C[:, None], s, np.inf).min(axis=1)
-        return np.where(self.C > 0, s.max(axis=1) - used, 0.0)
+    @abstractmethod
+    def nearest(self, z: FloatArray) -> FloatArray:
+        """The p nearest to ``z`` (n, classes)."""
 
-    def infeasibility(self, alpha):
-        a = self.pushes(alpha)
-        over = max(float((a.sum(axis=1) - self.C).max(initial=0.0)), float((-a).max(initial=0.0)))
-        return self._relative(max(over, self._unbalanced(alpha)))
+    @abstractmethod
+    def between(self, p: FloatArray) -> Array:
+        """Classes (n, classes) of bool in which :meth:`nearest` moves with z: those with p between its bounds."""
+
+    @abstractmethod
+    def coupling(self, between: Array, m: int, o: int) -> FloatArray:
+        """By how much alpha_im falls where f_io rises by 1 and z with it; never positive for m != o."""
+
+    def alphas(self, p: FloatArray) -> FloatArray:
+        """Invert :meth:`weights`."""
+        rows = np.arange(len(p))
+        alpha = -p
+        alpha[rows, self.label] = 0.0
+        alpha[rows, self.label] = -alpha.sum(axis=1)
+        return alpha
+
+    def shortfalls(self, f: FloatArray) -> FloatArray:
+        """s_im = 1 + f_im - f_iy, and 0 for m = y."""
+        rows = np.arange(len(f))
+        s = f - f[rows, self.label][:, None] + 1.0
+        s[rows, self.label] = 0.0
+        return s
 
 
 @dataclass(frozen=True, eq=False)
-class WestonWatkinsProblem(AllClassesProblem):
+class CrammerSingerProblem(ShortfallProblem):
+    """The worst rival counts: L_i = max(0, max_{m != y} s_im)."""
+
+    def slack(self, f, error=None):
+        s = self.shortfalls(f)
+        return s.max(axis=1) if error is None else np.maximum(self._raised(s, error).max(axis=1), 0.0)
+
+    def _raised(self, s: FloatArray, error: FloatArray) -> FloatArray:
+        """The largest shortfalls that errors in both scores allow; 0 for the row's own class."""
+        raised = s + 2.0 * error[:, None]
+        raised[np.arange(len(s)), self.label] = 0.0
+        return raised
+
+    def weights(self, alpha):
+        p = self.pushes(alpha)
+        p[np.arange(len(p)), self.label] = self.C - p.sum(axis=1)
+        return p
+
+    def nearest(self, z):
+        # p = max(0, z - level) with the level that makes the sum C (Held, Wolfe and Crowder 1974)
+        falling = -np.sort(-z, axis=1)
+        levels = (np.cumsum(falling, axis=1) - self.C[:, None]) / np.arange(1, z.shape[1] + 1)
+        count = np.maximum(np.count_nonzero(falling > levels, axis=1), 1)
+        level = levels[np.arange(len(z)), count - 1]
+        return np.where(self.C[:, None] > 0, np.maximum(z - level[:, None], 0.0), 0.0)
+
+    def between(self, p):
+        positive = p > 0
+        return positive & (np.count_nonzero(positive, axis=1) > 1)[:, None]
+
+    def coupling(self, between, m, o):
+        share = float(m == o) - 1.0 / np.maximum(np.count_nonzero(between, axis=1), 1)
+        return np.where(between[:, m] & between[:, o], share, 0.0)
+
+    def row_gaps(self, f, alpha, error=None):
+        s, p = self.shortfalls(f), self.weights(alpha)
+        if error is None:
+            return np.sum(np.maximum(p, 0.0) * (s.max(axis=1, keepdims=True) - s), axis=1)
+        # every class against the largest of the others: none falls short of itself, whatever the error
+        raised, rows = self._raised(s, error), np.arange(len(s))
+        first = raised.argmax(axis=1)
+        largest = raised[rows, first]
+        raised[rows, first] = -np.inf
+        others = np.repeat(largest[:, None], s.shape[1], axis=1)
+        others[rows, first] = raised.max(axis=1)
+        lowered = s - 2.0 * error[:, None]
+        lowered[rows, self.label] = 0.0
+        return np.sum(np.maximum(p, 0.0) * np.maximum(others - lowered, 0.0), axis=1)
+
+    def violations(self, f, alpha, room=0.0):
+        s, p = self.shortfalls(f), self.weights(alpha)
+        used = np.where(p > room * self.C[:, None], s, np.inf).min(axis=1)
+        return np.where(self.C > 0, s.max(axis=1) - used, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class WestonWatkinsProblem(ShortfallProblem):
     """Every rival counts: L_i = sum_{m != y} max(0, s_im)."""
 
     shared_bound = False
 
-    def slack(self, f):
-        return np.maximum(self.shortfalls(f), 0.0).sum(axis=1)
+    def _ends(self, f: FloatArray, error: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest shortfalls that errors in both scores allow."""
+        s = self.shortfalls(f)
+        if error is None:
+            return s, s
+        width = np.repeat(2.0 * error[:, None], s.shape[1], axis=1)
+        width[np.arange(len(s)), self.label] = 0.0
+        return s - width, s + width
 
-    def row_gaps(self, f, alpha):
-        s, a = self.shortfalls(f), self.pushes(alpha)
-        return np.sum((self.C[:, None] - a) * np.maximum(s, 0.0) + a * np.maximum(-s, 0.0), axis=1)
+    def slack(self, f, error=None):
+        return np.maximum(self._ends(f, error)[1], 0.0).sum(axis=1)
+
+    def row_gaps(self, f, alpha, error=None):
+        (low, high), a = self._ends(f, error), self.pushes(alpha)
+        return np.sum((self.C[:, None] - a) * np.maximum(high, 0.0) + a * np.maximum(-low, 0.0), axis=1)
+
+    def weights(self, alpha):
+        return self.pushes(alpha)
+
+    def nearest(self, z):
+        p = np.clip(z, 0.0, self.C[:, None])
+        p[np.arange(len(p)), self.label] = 0.0
+        return p
+
+    def between(self, p):
+        return (p > 0) & (p < self.C[:, None])  # 0 in the column of the row's own class
+
+    def coupling(self, between, m, o):
+        if m == o:
+            return np.where(self.label == m, np.count_nonzero(between, axis=1), between[:, m]).astype(np.float64)
+        pulled = np.where(self.label == m, between[:, o], (self.label == o) & between[:, m])
+        return -pulled.astype(np.float64)
 
     def violations(self, f, alpha, room=0.0):
         s, a = self.shortfalls(f), self.pushes(alpha)
@@ -143,10 +243,3 @@ class WestonWatkinsProblem(AllClassesProblem):
         a = self.pushes(alpha)
         over = max(float((a - self.C[:, None]).max(initial=0.0)), float((-a).max(initial=0.0)))
         return self._relative(max(over, self._unbalanced(alpha)))
-
-
-#: The problems by the name that ``multiclass`` gives them.
-ALL_CLASSES: dict[str, Callable[..., AllClassesProblem]] = {
-    "crammer-singer": CrammerSingerProblem,
-    "weston-watkins": WestonWatkinsProblem,
-}

@@ -1,29 +1,35 @@
-"""Two-class problems: soft margin (M6), least squares, hard margin (M5), nu-SVC (M10)."""
+"""Two-class problems: soft margin, least squares, hard margin, nu-SVC.
+
+See "Soft margin", "Hard margin" and "Regression and one class" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from maxmargin._types import Array, FloatArray
 from maxmargin.exceptions import NotSeparableError
-from maxmargin.problems._base import Judged, Offsets, Problem, middle
+from maxmargin.problems._base import BoxProblem, Offsets, Problem, middle
 from maxmargin.problems._dual_qp import AT_BOUND, DualQP
 
-#: Squared distance of two hulls, relative to the largest k(x, x), that is a rounding error: they touch.
-TOUCHING = 1e-14
-#: Squared distances below minus this, relative to the largest k(x, x), are those of no kernel.
+#: Squared distance of two hulls, relative to the largest k(x, x), at which there is nothing left to find.
+TOUCHING = 1e-30
+#: Relative error of a score summed from rounded kernel values.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+#: A squared distance below minus this, relative to the largest k(x, x), shows that the kernel is not one.
 NO_KERNEL = 1e-9
-#: Margin rho of a nu machine, relative to the largest it could have, below which it is 0 but for rounding.
+#: Margin rho of a nu machine, relative to the largest it could have, below which it counts as 0.
 NO_MARGIN = 1e-12
 #: Least unit in which violations are measured, relative to the largest possible score.
 LEAST_UNIT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class SVCProblem(Problem):
-    r"""Soft margin (M6): min 1/2||w||^2 + sum C_i max(0, 1 - t_i f_i).
+class SVCProblem(BoxProblem):
+    r"""Soft margin: min 1/2||w||^2 + sum C_i max(0, 1 - t_i f_i).
 
     Dual in ``beta = t * alpha``: max sum t_i beta_i - 1/2 beta' K beta, 0 <= t_i beta_i <= C_i, and
     sum beta = 0 with an intercept.
@@ -46,15 +52,15 @@ class SVCProblem(Problem):
             return Offsets(intercept=-float(free.sum()) / len(free))
         return Offsets(intercept=-middle(*self.qp.slopes(beta, grad), free))
 
-    def primal(self, beta, f, offsets):
-        slack = np.maximum(0.0, 1.0 - self.sign * (f + offsets.intercept))
-        return float(0.5 * beta @ f + self.C @ slack)
+    def box(self, beta):
+        return self.sign * beta, self.C
 
-    def gap_terms(self, beta, f, offsets):
-        # (C_i - alpha_i) max(0, m_i) + alpha_i max(0, -m_i), m_i = 1 - t_i f_i
-        short = 1.0 - self.sign * (f + offsets.intercept)
-        alpha = self.sign * beta
-        return (self.C - alpha) * np.maximum(0.0, short) + alpha * np.maximum(0.0, -short)
+    def shortfall(self, beta, f, offsets):
+        return 1.0 - self.sign * (f + offsets.intercept)
+
+    def parts(self, beta, f, offsets):
+        n = len(f)
+        return [f, np.full(n, offsets.intercept), -self.sign]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +86,28 @@ class LSSVCProblem(Problem):
     def offsets(self, beta, f):
         return Offsets(intercept=float(self.C @ (self.sign - f) / self.C.sum()) if self.fit_intercept else 0.0)
 
-    def primal(self, beta, f, offsets):
-        return float(0.5 * beta @ f + 0.5 * self.C @ np.square(self.sign - f - offsets.intercept))
+    def shortfall(self, beta, f, offsets):
+        # what is left of the row's equation
+        return self.sign - self.ridged(beta, f) - offsets.intercept
+
+    def costs(self, beta, f, offsets):
+        return 0.5 * self.C * np.square(self.sign - f - offsets.intercept)
+
+    def gradient(self, beta, f):
+        return super().gradient(beta, self.ridged(beta, f))
 
     def dual(self, beta, f):
         return -self.qp.objective(beta, self.ridged(beta, f))
 
     def gap_terms(self, beta, f, offsets):
-        # C_i/2 (e_i - beta_i / C_i)^2, e_i = t_i - f_i: what is left of the row's equation
-        return 0.5 * self.C * np.square(self.sign - self.ridged(beta, f) - offsets.intercept)
+        return 0.5 * self.C * np.square(self.shortfall(beta, f, offsets))
 
-    def judged(self, dual_coef, f, intercept):
-        return super().judged(dual_coef, f, intercept)._replace(f=self.ridged(dual_coef, f))
+    def parts(self, beta, f, offsets):
+        ridge = self.ridged(beta, np.zeros(len(beta)))
+        return [self.sign, -f, -ridge, np.full(len(f), -offsets.intercept)]
 
 
-class _Hull(Problem):
+class _Hull(BoxProblem):
     """Shared by the problems whose rows must reach a margin rho: t_i f_i >= rho - xi_i.
 
     min 1/2||w||^2 - rho * budget + sum upper_i xi_i; dual: min 1/2 beta' K beta with sum|beta| = budget.
@@ -103,9 +116,9 @@ class _Hull(Problem):
     sign: FloatArray
     fit_intercept: bool
 
+    @abstractmethod
     def sizes(self) -> tuple[FloatArray, float]:
         """``(upper bounds of alpha, budget)``."""
-        raise NotImplementedError  # abstract: the two subclasses below fill it in
 
     def dual_qp(self) -> DualQP:
         upper, budget = self.sizes()
@@ -131,23 +144,26 @@ class _Hull(Problem):
         other = middle(up[~positive], down[~positive], f[free & ~positive])  # -(rho + b)
         return Offsets(intercept=-(level + other) / 2, rho=(level - other) / 2)
 
-    def primal(self, beta, f, offsets):
-        upper, budget = self.sizes()
-        xi = np.maximum(0.0, offsets.rho - self.sign * (f + offsets.intercept))
-        return float(0.5 * beta @ f - offsets.rho * budget + upper @ xi)
+    def box(self, beta):
+        return self.sign * beta, self.sizes()[0]
 
-    def gap_terms(self, beta, f, offsets):
-        upper, _ = self.sizes()
-        short = offsets.rho - self.sign * (f + offsets.intercept)
-        alpha = self.sign * beta
-        return (upper - alpha) * np.maximum(0.0, short) + alpha * np.maximum(0.0, -short)
+    def shortfall(self, beta, f, offsets):
+        return offsets.rho - self.sign * (f + offsets.intercept)
+
+    def fixed(self, offsets):
+        return -offsets.rho * self.sizes()[1]
+
+    def parts(self, beta, f, offsets):
+        return [f, np.full(len(f), offsets.intercept), -self.sign * offsets.rho]
 
 
 @dataclass(frozen=True, eq=False)
 class NuSVCProblem(_Hull):
-    """nu-SVC (M10) in LIBSVM's scale: 0 <= alpha_i <= weight_i, sum alpha = nu * sum(weight).
+    """nu-SVC: min 1/2||w||^2 - nu rho + sum (v_i / V) xi_i, V = sum v_i.
 
-    Each class must hold half of that sum, so nu is cut at twice the lighter class's share.
+    The QP is in LIBSVM's scale, in which w, rho and xi are V times as large, so that one margin unit is about 1:
+    0 <= alpha_i <= v_i, sum alpha = nu V. Objectives and gaps are those of the statement: the QP's over V^2.
+    Each class must hold half of sum alpha, so nu is cut at twice the lighter class's share.
     """
 
     cost_name = "weight"
@@ -166,6 +182,21 @@ class NuSVCProblem(_Hull):
         sums = [float(self.weight[self.sign == s].sum()) for s in (1.0, -1.0)]
         return 2.0 * min(sums) / sum(sums)
 
+    @property
+    def value_scale(self) -> float:
+        total = float(self.weight.sum())
+        share = 1.0 / total if total > 0 else 1.0
+        return share * share  # a power would raise an error where a product is infinite
+
+    def primal(self, beta, f, offsets):
+        return self.value_scale * super().primal(beta, f, offsets)
+
+    def dual(self, beta, f):
+        return self.value_scale * super().dual(beta, f)
+
+    def gap_terms(self, beta, f, offsets):
+        return self.value_scale * super().gap_terms(beta, f, offsets)
+
     def sizes(self):
         return self.weight, min(self.nu, self.largest_nu) * float(self.weight.sum())
 
@@ -183,7 +214,7 @@ class NuSVCProblem(_Hull):
         rho = self.sizes()[1] / mass if mass > 0 else 1.0  # sum alpha = budget fixes the scale
         beta, f, b = dual_coef * rho, f * rho, intercept * rho
         scaled, best = Offsets(b, rho), Offsets(b, self.offsets(beta, f).rho)
-        # a model without margin was published as it is, with a rho that does not show in its scale
+        # a model without a margin was published as it is: its scale does not show rho
         return beta, f, scaled if self.primal(beta, f, scaled) <= self.primal(beta, f, best) else best
 
 
@@ -195,7 +226,7 @@ def least_unit(size: float, largest: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class HardMarginProblem(_Hull):
-    """Hard margin (M5), C = inf, solved as the nearest points of the two convex hulls.
+    """Hard margin, C = inf, solved as the nearest points of the two convex hulls.
 
     min 1/2||sum beta phi||^2 with sum alpha = 1 in each class (in all, without an intercept) is bounded
     whatever the data, and its optimum is either the maximum-margin hyperplane up to scale or a point common
@@ -222,43 +253,35 @@ class HardMarginProblem(_Hull):
 
     def unit(self, beta, f):
         """rho, the margin before rescaling; inf once the hulls touch, for then there is nothing left to find."""
-        if float(beta @ f) <= TOUCHING * self.scale:
-            return np.inf
-        return max(self.offsets(beta, f).rho, TOUCHING * self.scale)
+        unit = max(self.offsets(beta, f).rho, TOUCHING * self.scale)
+        # without a positive k(x, x) there is no space to measure in: require_separable says so
+        return np.inf if float(beta @ f) <= TOUCHING * self.scale or unit <= 0 else unit
 
     def recovered(self, dual_coef, f, intercept):
         scale = self.sizes()[1] / max(float(np.abs(dual_coef).sum()), np.finfo(float).tiny)
         return dual_coef * scale, f * scale, Offsets(intercept=intercept * scale, rho=scale)
 
-    def judged(self, dual_coef, f, intercept):
-        """Judge M5 itself: (w, b) rescaled to functional margin 1 against the dual sum alpha - 1/2||w||^2.
-
-        With w' = w / margin the gap is sum alpha_i (t_i f'_i - 1) + 1/2 ||w' - w||^2, all terms >= 0.
-        """
-        alpha = self.sign * dual_coef
-        square = max(float(dual_coef @ f), 0.0)
-        dual = float(alpha.sum() - 0.5 * square)
-        beta, hull_f, _ = self.recovered(dual_coef, f, intercept)
-        margins = self.sign * (f + intercept)
-        margin = float(margins.min())
-        if margin <= 0:
-            return Judged(np.inf, dual, np.array([np.inf]), beta, hull_f)
-        terms = np.append(alpha * (margins / margin - 1.0), 0.5 * (1.0 / margin - 1.0) ** 2 * square)
-        return Judged(0.5 * square / margin**2, dual, terms, beta, hull_f)
+    def separates(self, beta: FloatArray, f: FloatArray, error: float) -> bool:
+        """Whether every row is on its own side of the middle hyperplane, for all scores within ``error``."""
+        margins = self.sign * (f + self.offsets(beta, f).intercept)
+        return bool(np.min(margins if self.held is None else margins[~self.held]) > error)
 
     def require_separable(self, beta: FloatArray, f: FloatArray) -> None:
-        """Raise with the witness unless the nearest points found are apart."""
-        if float(beta @ f) < -NO_KERNEL * self.scale:
+        """Raise with the witness unless the hyperplane separates the classes, by scores from kernel values."""
+        mass, square = float(np.abs(beta).sum()), float(beta @ f)
+        most = (1 + NO_KERNEL) * self.sizes()[1] ** 2 * self.scale  # ||sum beta phi|| <= sum |beta| max ||phi||
+        if not -NO_KERNEL * self.scale <= square <= most:
             raise ValueError(
-                "C=inf asks for a hard margin, but the kernel is not positive semi-definite on these rows: two points "
-                f"of its space have the squared distance {float(beta @ f):.3g}, and no hyperplane is farthest from the "
-                "classes. Give a finite C, or a kernel that is one"
+                "C=inf asks for a hard margin, but the kernel is not positive semi-definite on these rows: the largest "
+                f"k(x, x) is {self.scale:.3g}, and two points of its space have the squared distance {square:.3g}, so "
+                "that no hyperplane is farthest from the classes. Give a finite C, or a kernel that is one"
             )
-        square = max(float(beta @ f), 0.0)
-        margins = self.sign * (f + self.offsets(beta, f).intercept)
-        separates = np.min(margins if self.held is None else margins[~self.held]) > 0
-        if square > TOUCHING * self.scale and separates:
-            return
+        error = ROUNDING * self.scale * mass
+        if not self.separates(beta, f, error):
+            raise self.refusal(beta, float(np.sqrt(max(square, 0.0))), float(np.sqrt(mass * error)))
+
+    def refusal(self, beta: FloatArray, distance: float, bound: float) -> NotSeparableError:
+        """The error to raise where no hyperplane was found; rounding can make ``bound`` of a distance of 0."""
         positive, negative = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
         witness = (positive, negative) if self.fit_intercept else positive + negative
         what = (
@@ -266,10 +289,21 @@ class HardMarginProblem(_Hull):
             if self.fit_intercept
             else "0 is a convex combination of the rows times their signs, so no hyperplane through the origin does it"
         )
-        raise NotSeparableError(
-            f"C=inf asks for a hard margin, but no hyperplane separates the classes: {what} "
-            f"(squared distance {square:.3g}). Give a finite C, or a richer kernel; "
+        if distance <= bound:
+            said = (
+                f"but no hyperplane separates the classes: {what}, as far as float64 can tell (distance "
+                f"{distance:.3g}, of which rounding may be {bound:.3g})"
+            )
+        else:
+            said = (
+                "and float64 cannot tell whether there is one: the nearest points found of the two classes are "
+                f"{distance:.3g} apart, more than rounding explains ({bound:.3g}), but the hyperplane between them "
+                "is not known well enough to have every row on its side. Scale the features to unit variance"
+            )
+        return NotSeparableError(
+            f"C=inf asks for a hard margin, {said}. Give a finite C, or a richer kernel; "
             "the exception's .witness holds the combination.",
             witness,
-            float(np.sqrt(square)),
+            distance,
+            bound,
         )

@@ -25,7 +25,7 @@ from maxmargin._types import FloatArray, IntArray
 
 #: Relative slack allowed in the equality constraints before a point counts as infeasible.
 FEASIBILITY_TOL = 1e-9
-#: Values this close to a bound, relatively, are on it but for rounding.
+#: Values within this relative distance of a bound count as on it.
 AT_BOUND = 1e-12
 
 
@@ -51,7 +51,7 @@ class DualQP:
         return float(0.5 * beta @ f + self.linear @ beta + self.epsilon * np.abs(beta).sum())
 
     def start(self) -> FloatArray:
-        """A feasible point: zero where that is allowed, else the sums filled from the first rows on."""
+        """A feasible point: zero where that is allowed, else the first rows are filled until the sums are right."""
         if self.budget is not None and not self.budget_is_bound:
             if not self.balance:
                 size = _fill(np.maximum(self.upper, -self.lower), self.budget)
@@ -62,7 +62,7 @@ class DualQP:
         return np.zeros(self.n)
 
     def nearby(self, beta: FloatArray) -> FloatArray:
-        """A feasible point close to ``beta``: clipped to the box, then each side scaled to the sum it must have."""
+        """A feasible point close to ``beta``: clipped to the box, then each side is scaled to its sum."""
         beta = np.clip(beta, self.lower, self.upper)
         if self.infeasibility(beta) <= FEASIBILITY_TOL:
             return beta
@@ -121,11 +121,14 @@ class DualQP:
         left = self.budget - float(np.abs(beta).sum())
         return left if left > 1e-12 * self.budget else 0.0
 
-    def violation(self, beta: FloatArray, grad: FloatArray, errors: FloatArray | None = None) -> float:
+    def violation(
+        self, beta: FloatArray, grad: FloatArray, errors: FloatArray | None = None, slack: float | None = None
+    ) -> float:
         """Width m - M of the violated interval: the largest first-order gain of a feasible move, at least 0.
 
-        With balance and no budget this is LIBSVM's stopping measure. With ``errors``, what ``grad`` may be off by,
-        it is the largest width there can be.
+        With balance and no budget this is LIBSVM's stopping measure. With ``errors``, bounds on the errors of
+        ``grad``, it is the largest width possible. ``slack`` is what is left of the budget; it is given where ``beta``
+        does not tell, because values that were moved onto their bounds have another sum.
         """
         up, down = self.slopes(beta, grad)
         if errors is not None:
@@ -134,7 +137,7 @@ class DualQP:
             if self.balance:
                 return _width(up, down)
             return max(0.0, -float(np.min(up, initial=np.inf)), float(np.max(down, initial=-np.inf)))
-        grow, shrink = self.slack(beta) > 0, self.budget_is_bound
+        grow, shrink = (self.slack(beta) if slack is None else slack) > 0, self.budget_is_bound
         positive_up, positive_down = up[beta >= 0], down[beta > 0]
         negative_up, negative_down = up[beta < 0], down[beta <= 0]
         if self.balance:

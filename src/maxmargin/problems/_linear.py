@@ -1,14 +1,17 @@
-"""Linear models: any loss and penalty (M13), in primal and dual.
+"""Linear models: any loss and penalty, in primal and dual.
 
     min  P(w) + sum_i C_i L(t_i, f_i),    f_i = x_i . w + b
     max -P*(v) - sum_i C_i L*(t_i, -beta_i / C_i),    v = X' beta,  sum beta = 0 with an intercept
 
 Everything it is asked is a function of the weights, the scores f, the dual variables beta and v = X' beta: the
-problem knows no rows, so whoever multiplies with X (a solver, the judge) brings its own products.
+problem knows no rows, so a solver or the judge, which multiply with X, bring their own products.
+
+See "Known methods as pairs" and "Duality gap" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,11 +20,18 @@ import numpy as np
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.losses import DualForm, Loss, Quadratic
 from maxmargin.penalties import Penalty
+from maxmargin.problems._base import centre
 
 #: Rounding forgiven in sum beta = 0, relative to sum |beta|.
 BALANCED = 1e-12
 #: Halvings of the interval in which the best intercept lies.
 HALVINGS = 200
+#: Rounding of a sum of slopes, relative to the sum of their sizes.
+EXACT = 1e-15
+#: Slopes this far from their bounds and from 0, relative to the row's cost, are between them.
+INSIDE = 1e-9
+#: Intercepts beyond this are not looked for.
+FARTHEST = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +71,13 @@ class LinearProblem:
 
     @cached_property
     def idle(self) -> float:
-        """Objective of a model that has learned nothing: scores of 0, or for losses of a margin all wrong by 1."""
+        """Objective of a model that has learned nothing: all scores 0 or, for losses of a margin, all margins -1."""
         scores = -self.target if self.loss.of_margin else np.zeros(self.n)
         return float(self.C @ self.loss.value(self.target, scores))
 
     @property
     def has_dual(self) -> bool:
-        """Whether there are dual points to speak of: without any penalty X' beta must be 0 exactly."""
+        """Whether dual points can be found: without a penalty, X' beta would have to be exactly 0."""
         return self.penalty.name != "none"
 
     def primal(self, w: FloatArray, f: FloatArray) -> float:
@@ -85,7 +95,7 @@ class LinearProblem:
     def weight_gap(self, w: FloatArray, v: FloatArray) -> float:
         """The penalty's share of the gap, P(w) + P*(v) - v . w.
 
-        Without any penalty, where v should be 0, what is left of it counts at the rate of w: an estimate, not a proof.
+        Without a penalty v should be 0; what is left of it counts as sum |v_j w_j|: an estimate, not a proof.
         """
         if self.has_dual:
             return penalty_gap(self.penalty, w, v)
@@ -112,7 +122,10 @@ class LinearProblem:
         heavy = np.sign(beta) == np.sign(excess)
         inside = heavy & (beta > lower) & (beta < upper)
         rows = inside if abs(float(beta[inside].sum())) > 2 * abs(excess) else heavy
-        beta[rows] *= max(0.0, -float(beta[~rows].sum()) / float(beta[rows].sum()))
+        whole = float(beta[rows].sum())
+        if whole == 0 or not np.isfinite(whole):  # steps that overflowed: nothing is known, and 0 is feasible
+            return np.zeros_like(beta)
+        beta[rows] *= max(0.0, -float(beta[~rows].sum()) / whole)
         return beta
 
     def imbalance(self, beta: FloatArray) -> float:
@@ -121,36 +134,72 @@ class LinearProblem:
         return abs(float(beta.sum())) / total if self.fit_intercept and total > 0 else 0.0
 
     def intercept(self, f: FloatArray, start: float = 0.0) -> float:
-        """The best b for scores ``f`` without one: a root of the slope of sum C_i L(t_i, f_i + b) in b."""
+        """The best b for scores ``f`` without one; where an interval of them is equally good, its middle.
+
+        At a kink between two rows that pull equally hard, or with no row inside its bounds, the loss does not tell one
+        end of the interval from the other. The middle is fair to both, and is what kernel machines take.
+        """
         if not self.fit_intercept:
             return 0.0
+        return centre(*(self._search(f, start) if self.loss.smooth else self._flat_part(f)))
 
-        def slope(b: float) -> float:
-            return float(self.C @ self.loss.subgradient(self.target, f + b))
+    def settles_intercept(self, f: FloatArray) -> bool:
+        """Whether only one b is best at scores ``f``, the intercept included: a row's slope is between its bounds."""
+        beta, (lower, upper) = self.slopes(f), self.bounds
+        least = INSIDE * self.C
+        return bool(np.any((np.abs(beta) > least) & (beta - lower > least) & (upper - beta > least)))
 
-        low, high = _bracket(slope, start)
-        for _ in range(HALVINGS):
-            middle = low + (high - low) / 2
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-        return low + (high - low) / 2
+    def _flat_part(self, f: FloatArray) -> tuple[float, float]:
+        """(least, largest) best b of a loss made of lines: where its slope, a sum of steps, passes 0."""
+        form = self.form
+        # row i's slope is -upper up to linear - eps, then 0, then -lower from linear + eps on (beta is minus the slope)
+        kinks = np.concatenate([form.linear - form.eps - f, form.linear + form.eps - f])
+        order = np.argsort(kinks)
+        begins = np.concatenate([[-np.inf], kinks[order]])  # of the pieces of constant slope
+        steps = np.concatenate([[-float(form.upper.sum())], np.concatenate([form.upper, -form.lower])[order]])
+        slope, rounding = np.cumsum(steps), BALANCED * float(np.abs(steps).sum())
+        rises = slope > rounding
+        return float(begins[np.argmax(slope >= -rounding)]), float(begins[np.argmax(rises)]) if rises.any() else np.inf
+
+    def _search(self, f: FloatArray, start: float) -> tuple[float, float]:
+        """(least, largest) best b of a smooth loss: where its slope, rounding aside, is 0."""
+
+        def slope(b: float) -> tuple[float, float]:
+            slopes = self.C * self.loss.subgradient(self.target, f + b)
+            return float(slopes.sum()), EXACT * float(np.abs(slopes).sum())
+
+        def rises(b: float) -> bool:
+            value, rounding = slope(b)
+            return value > rounding
+
+        def has_ceased_to_fall(b: float) -> bool:
+            value, rounding = slope(b)
+            return value >= -rounding
+
+        return _first(has_ceased_to_fall, start), _first(rises, start)
 
 
-def _bracket(slope, start: float) -> tuple[float, float]:
-    """An interval around ``start`` at whose ends an increasing function is negative and not negative."""
+def _first(holds: Callable[[float], bool], start: float) -> float:
+    """The least number for which a condition holds that, once true, stays so: by halving, from around ``start``."""
     low = high = start
     width = 1.0
-    while slope(low) >= 0 and width < 1e300:
+    while holds(low) and width < FARTHEST:
         low, width = start - width, 4 * width
     width = 1.0
-    while slope(high) < 0 and width < 1e300:
+    while not holds(high) and width < FARTHEST:
         high, width = start + width, 4 * width
-    return low, high
+    if holds(low) or not holds(high):
+        return -np.inf if holds(low) else np.inf
+    for _ in range(HALVINGS):
+        between = low + (high - low) / 2
+        if between in (low, high):
+            break
+        low, high = (low, between) if holds(between) else (between, high)
+    return high
 
 
 def loss_gap(loss: Loss, t: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
-    """L(t, y) + L*(t, u) - u y >= 0, without the cancellation of adding these up where that can be had."""
+    """L(t, y) + L*(t, u) - u y >= 0, computed without cancellation where possible."""
     if not isinstance(loss, Quadratic):
         return np.maximum(loss.value(t, y) + loss.conjugate(t, u) - u * y, 0.0)
     form, best = loss.dual_form(t), Quadratic.subgradient(loss, t, y)

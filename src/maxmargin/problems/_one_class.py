@@ -1,4 +1,7 @@
-"""One-class problems: the one-class SVM and the smallest ball (SVDD), M10."""
+"""One-class problems: the one-class SVM and the smallest ball (SVDD).
+
+See "Regression and one class" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._types import FloatArray
-from maxmargin.problems._base import Offsets, Problem, middle
+from maxmargin.problems._base import BoxProblem, Offsets, middle
 from maxmargin.problems._classification import least_unit
 from maxmargin.problems._dual_qp import AT_BOUND, DualQP
 
 
 @dataclass(frozen=True, eq=False)
-class OneClassProblem(Problem):
+class OneClassProblem(BoxProblem):
     """One-class SVM in LIBSVM's scale: min 1/2||w||^2 - rho nu sum(v) + sum v_i max(0, rho - w.phi(x_i)).
 
     Dual: min 1/2 beta' K beta, 0 <= beta_i <= v_i, sum beta = nu sum(v); the published intercept is -rho.
@@ -44,25 +47,29 @@ class OneClassProblem(Problem):
         rho = middle(up, down, f[free])
         return Offsets(intercept=-rho, rho=rho)
 
-    def primal(self, beta, f, offsets):
-        xi = np.maximum(0.0, offsets.rho - f)
-        return float(0.5 * beta @ f - offsets.rho * self.total + self.weight @ xi)
+    def box(self, beta):
+        return beta, self.weight
 
-    def gap_terms(self, beta, f, offsets):
-        short = offsets.rho - f
-        return (self.weight - beta) * np.maximum(0.0, short) + beta * np.maximum(0.0, -short)
+    def shortfall(self, beta, f, offsets):
+        return offsets.rho - f
+
+    def fixed(self, offsets):
+        return -offsets.rho * self.total
+
+    def parts(self, beta, f, offsets):
+        return [np.full(len(f), offsets.rho), -f]
 
     def recovered(self, dual_coef, f, intercept):
         return dual_coef, f, Offsets(intercept=intercept, rho=-intercept)
 
 
 @dataclass(frozen=True, eq=False)
-class SVDDProblem(Problem):
+class SVDDProblem(BoxProblem):
     """The smallest ball: min R^2 + sum C_i max(0, ||phi(x_i) - a||^2 - R^2).
 
     Dual (halved): min 1/2 beta' K beta - 1/2 diag(K)' beta, 0 <= beta_i <= C_i, sum beta = 1; a = sum beta phi.
-    ``rho`` is R^2 and the published decision function is R^2 - ||phi(x) - a||^2, so its constant, the
-    published intercept, is R^2 - ||a||^2 and its coefficients are 2 beta.
+    ``rho`` is R^2 and the decision function R^2 - ||phi(x) - a||^2 = 2 a.phi(x) - k(x, x) + R^2 - ||a||^2, whose
+    constant is the published intercept; the published coefficients are beta, those of the centre.
     """
 
     diagonal: FloatArray  # (n,) k(x_i, x_i)
@@ -75,30 +82,31 @@ class SVDDProblem(Problem):
         """The smaller of 1 and R^2."""
         return least_unit(self.offsets(beta, f).rho, float(self.diagonal.max(initial=0.0)))
 
-    def _distances(self, beta: FloatArray, f: FloatArray) -> FloatArray:
-        """Squared distances ||phi(x_i) - a||^2."""
-        return self.diagonal - 2.0 * f + beta @ f
+    def box(self, beta):
+        return beta, self.C
+
+    def shortfall(self, beta, f, offsets):
+        # ||phi(x_i) - a||^2 - R^2
+        return self.diagonal - 2.0 * f + (-offsets.intercept if offsets.exact else float(beta @ f) - offsets.rho)
+
+    def parts(self, beta, f, offsets):
+        return [self.diagonal, -2.0 * f, np.full(len(f), -offsets.intercept)]
+
+    def fixed(self, offsets):
+        return offsets.rho
 
     def offsets(self, beta, f):
         norm, beta = float(beta @ f), self.qp.snapped(beta, AT_BOUND)
         up, down = self.qp.slopes(beta, f + self.qp.linear)
         free = (beta > 0) & (beta < self.C)
         radius = norm - 2.0 * middle(up, down, (f + self.qp.linear)[free])
-        return Offsets(intercept=radius - norm, rho=radius)
+        return Offsets(intercept=radius - norm, rho=radius, exact=True)
 
     def primal(self, beta, f, offsets):
-        return float(offsets.rho + self.C @ np.maximum(0.0, self._distances(beta, f) - offsets.rho))
+        return offsets.rho + float(self.costs(beta, f, offsets).sum())
 
     def dual(self, beta, f):
         return float(beta @ (self.diagonal - f))
 
-    def gap_terms(self, beta, f, offsets):
-        outside = self._distances(beta, f) - offsets.rho
-        return (self.C - beta) * np.maximum(0.0, outside) + beta * np.maximum(0.0, -outside)
-
-    def delivered(self, beta, offsets):
-        return 2.0 * beta, offsets.intercept
-
     def recovered(self, dual_coef, f, intercept):
-        beta, f = dual_coef / 2.0, f / 2.0
-        return beta, f, Offsets(intercept=intercept, rho=intercept + float(beta @ f))
+        return dual_coef, f, Offsets(intercept, intercept + float(dual_coef @ f), exact=True)

@@ -1,4 +1,7 @@
-"""Regression problems: epsilon-SVR and nu-SVR (M10), with n variables each."""
+"""Regression problems: epsilon-SVR and nu-SVR, with n variables each.
+
+See "Regression and one class" in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +37,23 @@ class SVRProblem(Problem):
         free = (beta != 0) & (np.abs(beta) < self.C)
         return Offsets(intercept=-middle(up, down, up[free]), epsilon=self.epsilon)
 
-    def primal(self, beta, f, offsets):
-        loss = np.maximum(0.0, np.abs(self.y - f - offsets.intercept) - offsets.epsilon)
-        return float(0.5 * beta @ f + self.C @ loss)
+    def shortfall(self, beta, f, offsets):
+        residual = self.y - f - offsets.intercept
+        along = np.where(beta >= 0, residual, -residual)
+        return np.where(beta == 0, np.abs(residual), along) - offsets.epsilon
+
+    def costs(self, beta, f, offsets):
+        return self.C * np.maximum(0.0, np.abs(self.y - f - offsets.intercept) - offsets.epsilon)
+
+    def parts(self, beta, f, offsets):
+        residual = self.y - f - offsets.intercept
+        tube = np.full(len(f), offsets.epsilon)
+        return [self.y, -f, np.full(len(f), -offsets.intercept), np.where(residual > 0, -tube, tube)]
 
     def gap_terms(self, beta, f, offsets):
         # C max(0, |r| - eps) - beta r + eps |beta|, r = y - f, written as products of non-negative factors
         size = np.abs(beta)
-        residual = self.y - f - offsets.intercept
-        along = np.where(beta >= 0, residual, -residual)
-        along = np.where(beta == 0, np.abs(residual), along) - offsets.epsilon
+        along = self.shortfall(beta, f, offsets)
         against = np.where(beta == 0, -np.inf, -along - 2 * offsets.epsilon)
         terms = (self.C - size) * np.maximum(0.0, along) + size * np.maximum(0.0, -along)
         return terms + self.C * np.maximum(0.0, against)
@@ -90,8 +100,8 @@ class NuSVRProblem(SVRProblem):
         low = middle(up[beta < 0], down[beta <= 0], grad[below])  # -b + eps
         return Offsets(intercept=-(high + low) / 2, epsilon=(low - high) / 2)
 
-    def primal(self, beta, f, offsets):
-        return super().primal(beta, f, offsets) + self.budget * offsets.epsilon
+    def fixed(self, offsets):
+        return self.budget * offsets.epsilon
 
     def gap_terms(self, beta, f, offsets):
         unspent = max(self.budget - float(np.abs(beta).sum()), 0.0)

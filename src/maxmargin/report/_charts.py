@@ -20,8 +20,6 @@ MARGIN_ZONES = (
     ("zone-2", 0.0, 1.0, "in the strip, right side"),
     ("zone-1", 1.0, math.inf, "on its margin or beyond"),
 )
-#: How near is on a margin, as in ``inspection.zones``.
-ON_MARGIN = 1e-3
 TUBE_ZONES = (("zone-1", -math.inf, 0.0, "on the tube or inside"), ("zone-4", 0.0, math.inf, "outside the tube"))
 
 
@@ -251,12 +249,8 @@ def margin_chart(margins: np.ndarray, regression: bool) -> str:
 
 
 def on_edges(margins: np.ndarray, regression: bool) -> np.ndarray:
-    """Rows that lie on a margin or on the tube, up to rounding, moved to the side on which they cost nothing."""
-    if regression:
-        near = np.abs(margins) <= 1e-6 * np.abs(margins).max(initial=0.0)
-        return np.where(near, -1e-9 * np.abs(margins).max(initial=0.0), margins)
-    nearest = np.clip(np.round(margins), -1.0, 1.0)
-    return np.where(np.abs(margins - nearest) <= ON_MARGIN, nearest, margins)
+    """Rows that lie on the tube moved to the side on which they cost nothing; those on a margin are there."""
+    return np.where(margins == 0, -1e-9 * np.abs(margins).max(initial=0.0), margins) if regression else margins
 
 
 def _outside(clipped: int) -> str:

@@ -94,7 +94,8 @@ class Support:
     """How the training rows lie: margins t f(x), slack, zones; and the rows that decide."""
 
     #: Of the training rows; with many classes the smallest of its problems, or a column for each of them with nan
-    #: where a row has no part in one; |y - f| - epsilon for regression.
+    #: where a row has no part in one; |y - f| - epsilon for regression. Rows on a margin or on the tube, as far as the
+    #: fit can tell, are at 1, 0, -1 and 0 exactly.
     margins: FloatArray
     zones: dict[str, int]  # name of a zone -> rows in it
     vectors: int  # support vectors

@@ -1,4 +1,4 @@
-"""Choosing C, lambda and the kernel by cross-validation, inside the solver (M20)."""
+"""Choosing C, lambda and the kernel by cross-validation, inside the solver."""
 
 from __future__ import annotations
 

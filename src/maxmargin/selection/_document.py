@@ -66,7 +66,10 @@ classes_, certificate_
 
 
 def search_docstring(machine: Any, strength: str, lists: dict[str, str], passed: tuple[str, ...], text: str) -> str:
-    """The docstring of a search: ``text`` (a summary, and an example) around the parameters and attributes."""
+    """The docstring of a search: ``text`` (a summary, and an example) around the parameters and attributes.
+
+    A parameter that the machine's docstring does not describe is left out: no docstring may break an import.
+    """
     summary, _, example = inspect.cleandoc(text).partition("\nExamples\n")
     theirs = _entries(machine)
     named = {parameter: "ridge" if parameter == "lam" and "kernel" in theirs else parameter for parameter in LISTS}
@@ -75,7 +78,7 @@ def search_docstring(machine: Any, strength: str, lists: dict[str, str], passed:
         for name, parameter in lists.items()
     ]
     search = OWN.replace("{strength}", strength).replace("{simplest}", "least" if strength == "C" else "largest")
-    parameters = "\n".join([*own, search, *(theirs[name] for name in passed)])
+    parameters = "\n".join([*own, search, *(theirs[name] for name in passed if name in theirs)])
     return (
         f"{summary.rstrip()}\n\nParameters\n----------\n{parameters}\n\n"
         f"Attributes\n----------\n{ATTRIBUTES}\n\nExamples\n{example}"

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from maxmargin._types import Array, IntArray
-from maxmargin.estimators._run import levels_to_caller
+from maxmargin.estimators.interface import levels_to_caller
 
 #: Characters of ``cv`` in a message.
 LONG = 100

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.model_selection import ParameterGrid
 
+from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray
 from maxmargin._validation import resolve_gamma
-from maxmargin.estimators._machine import Training
+from maxmargin.estimators.interface import Training
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.selection._cells import Cell
 
@@ -62,7 +63,7 @@ def _spread(machine: Any, y: Array) -> float:
 
 def _mean_square(machine: Any, X: Any, weight: FloatArray) -> float:
     """The mean of k(x, x)."""
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    n = count(X)
     rows = np.arange(n)
     kernel = machine._resolve_kernel(Training(X, None, weight, rows, n)) if hasattr(machine, "kernel") else Linear()
     mean = float(np.average(kernel.diag(X), weights=weight))

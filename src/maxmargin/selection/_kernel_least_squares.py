@@ -1,4 +1,4 @@
-"""Kernel least squares: one matrix per kernel serves every fold and every lam (M26).
+"""Kernel least squares: one matrix per kernel serves every fold and every lam.
 
 Cells whose lam is not far below what a low-rank factor of the matrix leaves are solved together, all folds and lam in
 the same conjugate-gradient steps; the others by a Cholesky factor each, folds side by side. Both are exact to rounding.
@@ -14,16 +14,14 @@ import time
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.utils import _safe_indexing
 
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import backend_for, blas_threads
 from maxmargin.estimators import KernelLeastSquares
-from maxmargin.estimators._least_squares import DIRECT_ROWS
-from maxmargin.estimators._machine import Training
-from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators.interface import DIRECT_ROWS, Training, fitted_scaling, scaled
 from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.solvers import eigenvalues
 from maxmargin.solvers.least_squares import Eigen, LeastSquaresSolution, solve_eigen
 from maxmargin.solvers.least_squares_folds import Tasks, pivoted_factor, solve_rows, solve_together
 
@@ -172,7 +170,7 @@ class _Line(Line):
         if a is None:
             own = _part(K, train)
             if fold not in self.eigen:
-                self.eigen[fold] = eigh(own)
+                self.eigen[fold] = eigenvalues(own)
             a = self._eigen(own, Y[train], lam, self.eigen[fold]).coef
         rows = self.trainer.place[self.trainer.data.folds[fold].held]
         self.known[lam, fold] = (_cross(K, rows, train) @ a) / self.trainer.root[rows]
@@ -185,7 +183,7 @@ class _LeftOutLine(_Line):
             return
         K, Y = self.system(), self.trainer.Y
         with blas_threads(self.trainer.threads):
-            known = eigh(K)
+            known = eigenvalues(K)
             for lam in missing:
                 scores = Y - self._eigen(K, Y, lam, known).left_out
                 for fold in range(len(self.trainer.data.folds)):

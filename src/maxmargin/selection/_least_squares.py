@@ -1,4 +1,4 @@
-"""Least squares needs no folds: leave-one-out residuals in closed form (M26).
+"""Least squares needs no folds: leave-one-out residuals in closed form.
 
 With A = [K + R, 1; 1', 0], R the diagonal of the rows' ridges, and [a; b] = A^-1 [y; 0] the solution, the residual of
 row i by the model fitted without it is a_i / (A^-1)_ii (Cook 1977). One eigendecomposition serves all strengths.
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.model_selection import LeaveOneOut
 from sklearn.utils.extmath import safe_sparse_dot
 
 from maxmargin._types import FloatArray
 from maxmargin.estimators import LinearRegressor
 from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.solvers import eigenvalues
 
 #: Most rows of a closed form: it takes an eigendecomposition of their Gram matrix.
 MOST_ROWS = 4000
@@ -69,7 +69,7 @@ def leave_one_out_residuals(
     if K.ndim != 2 or y.ndim != 1 or K.shape != (len(y), len(y)):
         raise ValueError(f"K must be the square Gram matrix of the rows of y; got shapes {K.shape} and {y.shape}")
     root = np.ones(len(y)) if sample_weight is None else np.sqrt(np.asarray(sample_weight, dtype=np.float64))
-    values, U = eigh(root[:, None] * K * root)  # K + ridge / weight = D^-1 (D K D + ridge) D^-1
+    values, U = eigenvalues(root[:, None] * K * root)  # K + ridge / weight = D^-1 (D K D + ridge) D^-1
     values, U = np.maximum(values, 0.0), root[:, None] * U
     residuals = np.empty((len(ridges), len(y)))
     for line, ridge in zip(residuals, ridges, strict=True):

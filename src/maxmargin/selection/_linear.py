@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,8 +15,7 @@ from maxmargin._types import FloatArray, RowData
 from maxmargin.backends import Design, backend_for
 from maxmargin.certificates import worst
 from maxmargin.estimators import LinearClassifier, LinearRegressor, LinearSVC, LinearSVR
-from maxmargin.estimators._machine import Training, seed_of
-from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators.interface import Training, fitted_scaling, judged_tasks, scaled, seed_of
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import relative
 from maxmargin.selection._trainer import Data, Line, Trained, Trainer
@@ -98,7 +96,7 @@ class _LinearLine(Line):
         solutions = self._solved(machine, own.design, problems, where, known, goal)
         own.points = points = [solution.point for solution in solutions]
         if gap is None:
-            certificates = machine._certified(own.data.rows, problems, where, solutions, own.scaling)
+            certificates = judged_tasks(own.data.rows, problems, where, solutions, own.scaling)
             proven = float("nan") if certificates is None else float(worst(certificates).relative_gap)
         else:
             self.trainer.keep((self.number, strength, fold), points)
@@ -117,7 +115,7 @@ class _LinearLine(Line):
             if known:
                 start = replace(known[number], beta=problem.feasible(known[number].beta))
             part = design if rows is None else design.take(rows)
-            watch = Watch(0.0, goal, machine.max_iter, math.inf)
+            watch = Watch(0.0, goal, machine.max_iter)
             solver = make_linear_solver(machine.solver, problem, part, backend, seed)
             found.append(solver.solve(problem, part, start, watch))
         return found

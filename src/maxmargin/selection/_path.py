@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from maxmargin._rows import dense
 from maxmargin._types import FloatArray
 from maxmargin.estimators import SVC, LinearSVC
-from maxmargin.estimators._kernel_model import as_dense
-from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators.interface import fitted_scaling, scaled
 from maxmargin.kernels import Linear
 from maxmargin.selection._exact_path import exact_path
 from maxmargin.selection._grid import default_values
+from maxmargin.selection._trainer import certified_gap
 
 #: Most rows of an exact path: every breakpoint solves a system in the free rows.
 MOST_ROWS = 2000
@@ -146,14 +147,13 @@ def _copied(model: Any, given: dict[str, Any]) -> Any:
 
 
 def _gathered(Cs: FloatArray, models: list[Any], n: int) -> Path:
-    gaps = [getattr(model, "certificate_", None) for model in models]
     coefs = [np.atleast_2d(model.coef_) if hasattr(model, "coef_") else None for model in models]
     one_task = all(coef is not None and len(coef) == 1 for coef in coefs)
     return Path(
         Cs,
-        np.array([np.nan if gap is None else gap.relative_gap for gap in gaps]),
+        np.array([certified_gap(model) for model in models]),
         np.array([np.atleast_1d(model.intercept_) for model in models]),
-        np.array([as_dense(coef)[0] for coef in coefs if coef is not None]) if one_task else None,
+        np.array([dense(coef)[0] for coef in coefs if coef is not None]) if one_task else None,
         _alphas(models, n),
         False,
         models,
@@ -166,7 +166,7 @@ def _alphas(models: list[Any], n: int) -> FloatArray | None:
         return None
     table = np.zeros((len(models), n))
     for line, model in zip(table, models, strict=True):
-        line[model.support_] = np.abs(as_dense(model.dual_coef_)).ravel()
+        line[model.support_] = np.abs(dense(model.dual_coef_)).ravel()
     return table
 
 
@@ -196,7 +196,7 @@ def _exact(estimator: Any, X: Any, y: Any, sample_weight: Any, data: Any, first:
     def solve(C: float) -> FloatArray:
         model = clone(machine).set_params(C=C).fit(X, y, sample_weight=sample_weight)
         beta = np.zeros(training.n)
-        beta[model.support_] = as_dense(model.dual_coef_).ravel()
+        beta[model.support_] = dense(model.dual_coef_).ravel()
         return beta[training.kept]
 
     points = exact_path(K, sign, weight, first, last, solve)

@@ -20,7 +20,7 @@ from maxmargin.selection._search import CrossValidated, searches
 
 @searches(SVC, "C", Cs="C", gammas="gamma")
 class SVCCV(CrossValidated):
-    """:class:`~maxmargin.SVC` with C and the kernel's parameters chosen by cross-validation (M20).
+    """:class:`~maxmargin.SVC` with C and the kernel's parameters chosen by cross-validation.
 
     Where the kernel matrix fits into ``cache_size`` it is computed once per kernel, distances once for all, and every
     fold, class and C is solved on it: cells first to a loose gap on two folds, then those that may still win on all
@@ -39,7 +39,7 @@ class SVCCV(CrossValidated):
 
 @searches(NuSVC, "nu", nus="nu", gammas="gamma")
 class NuSVCCV(CrossValidated):
-    """:class:`~maxmargin.NuSVC` with nu and the kernel's parameters chosen by cross-validation (M20).
+    """:class:`~maxmargin.NuSVC` with nu and the kernel's parameters chosen by cross-validation.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class NuSVCCV(CrossValidated):
 
 @searches(SVR, "C", Cs="C", gammas="gamma")
 class SVRCV(CrossValidated):
-    """:class:`~maxmargin.SVR` with C and the kernel's parameters chosen by cross-validation (M20).
+    """:class:`~maxmargin.SVR` with C and the kernel's parameters chosen by cross-validation.
 
     Works as :class:`SVCCV` does.
 
@@ -69,7 +69,7 @@ class SVRCV(CrossValidated):
 
 @searches(NuSVR, "C", Cs="C", nus="nu", gammas="gamma")
 class NuSVRCV(CrossValidated):
-    """:class:`~maxmargin.NuSVR` with C, nu and the kernel's parameters chosen by cross-validation (M20).
+    """:class:`~maxmargin.NuSVR` with C, nu and the kernel's parameters chosen by cross-validation.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class NuSVRCV(CrossValidated):
 
 @searches(LinearSVC, "C", Cs="C")
 class LinearSVCCV(CrossValidated):
-    """:class:`~maxmargin.LinearSVC` with C chosen by cross-validation (M20).
+    """:class:`~maxmargin.LinearSVC` with C chosen by cross-validation.
 
     In every fold the costs are solved in growing order, each from the solution before it.
 
@@ -100,7 +100,7 @@ class LinearSVCCV(CrossValidated):
 
 @searches(LinearSVR, "C", Cs="C")
 class LinearSVRCV(CrossValidated):
-    """:class:`~maxmargin.LinearSVR` with C chosen by cross-validation (M20).
+    """:class:`~maxmargin.LinearSVR` with C chosen by cross-validation.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class LinearSVRCV(CrossValidated):
 
 @searches(LinearClassifier, "C", Cs="C")
 class LinearClassifierCV(CrossValidated):
-    """:class:`~maxmargin.LinearClassifier`, any loss and penalty, with C chosen by cross-validation (M20).
+    """:class:`~maxmargin.LinearClassifier`, any loss and penalty, with C chosen by cross-validation.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class LinearClassifierCV(CrossValidated):
 
 @searches(LinearRegressor, "C", Cs="C")
 class LinearRegressorCV(CrossValidated):
-    """:class:`~maxmargin.LinearRegressor`, any loss and penalty, with C chosen by cross-validation (M20).
+    """:class:`~maxmargin.LinearRegressor`, any loss and penalty, with C chosen by cross-validation.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class LinearRegressorCV(CrossValidated):
 
 @searches(PegasosSVC, "lam", lams="lam")
 class PegasosSVCCV(CrossValidated):
-    """:class:`~maxmargin.PegasosSVC` with lambda chosen by cross-validation (M20).
+    """:class:`~maxmargin.PegasosSVC` with lambda chosen by cross-validation.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class PegasosSVCCV(CrossValidated):
 
 @searches(SGDSVC, "lam", lams="lam")
 class SGDSVCCV(CrossValidated):
-    """:class:`~maxmargin.SGDSVC` with lambda chosen by cross-validation (M20).
+    """:class:`~maxmargin.SGDSVC` with lambda chosen by cross-validation.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class SGDSVCCV(CrossValidated):
 
 @searches(KernelLeastSquares, "lam", lams="lam", gammas="gamma")
 class KernelLeastSquaresCV(CrossValidated):
-    """:class:`~maxmargin.KernelLeastSquares` with lambda and the kernel chosen by cross-validation (M20).
+    """:class:`~maxmargin.KernelLeastSquares` with lambda and the kernel chosen by cross-validation.
 
     The kernel matrix is computed once per kernel and serves every fold and every lambda, exactly: cells that conjugate
     gradients finish in few steps are solved together, the others by a Cholesky factor each. ``cv=LeaveOneOut()`` takes

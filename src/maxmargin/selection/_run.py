@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from maxmargin._stop import Stopped, stops_when
 from maxmargin.backends import run_queue
 from maxmargin.selection._cells import DONE, Cell
 from maxmargin.selection._progress import ProgressBar
@@ -76,6 +78,15 @@ class Search:
             return "interrupted"
         return "time_limit" if time.perf_counter() >= self.deadline else None
 
+    def _heeded(self) -> AbstractContextManager[None]:
+        """Fits inside end when the search must."""
+        return stops_when(lambda: self._stopped() is not None)
+
+    @property
+    def _has_score(self) -> bool:
+        """Whether some cell has come so far that it may be chosen."""
+        return any(cell.open and cell.known for cell in self.cells)
+
     def _pass(
         self, what: str, cells: list[Cell], folds: list[int], gap: float | None, ends_lines: bool = False
     ) -> None:
@@ -89,7 +100,7 @@ class Search:
                 if not self._line(line, folds[first : first + at_once], gap, ends_lines and last):
                     self._mark(line, tight=False)
                     return
-            self._mark(line, tight=gap is None)
+            self._mark(line, tight=gap is None or not self.trainer.loosens)
             done += len(line)
             self.bar.show(what, done, len(cells), self.cells, final=done == len(cells))
 
@@ -106,7 +117,10 @@ class Search:
         solver = self.trainer.line(self.apply(line[0].params), folds)
         finished: list[Cell] = []
         try:
-            solver.expect([cell.strength for cell in line if cell.open])
+            with self._heeded():
+                solver.expect([cell.strength for cell in line if cell.open])
+        except Stopped:
+            return False
         except Exception as error:
             if self.raises:
                 raise
@@ -124,6 +138,8 @@ class Search:
                     raise
                 cell.status = f"failed: {type(error).__name__}: {error}"
                 continue
+            if self._stopped():
+                return False
             finished.append(cell)
             if ends_lines and line_is_lost(finished, leader(self.cells)):
                 for other in line:
@@ -133,7 +149,13 @@ class Search:
         return True
 
     def _train(self, solver: Line, cell: Cell, fold: int, gap: float | None) -> None:
-        trained = solver.train(fold, cell.strength, gap)
+        try:
+            with self._heeded():
+                trained = solver.train(fold, cell.strength, gap)
+        except Stopped:
+            return
+        if self._stopped() and self._has_score:
+            return  # of a fit that was cut off; any score is better than none, but not than another
         began = time.perf_counter()
         score, parts = self.scorer(trained.held, wants_parts=gap is not None and fold < FIRST_FOLDS)
         if not np.isfinite(score):

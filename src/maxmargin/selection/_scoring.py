@@ -50,7 +50,7 @@ def predictor(machine: Any, labels: Any, scores: FloatArray) -> Any:
 
         model.predict = predict
     else:
-        model._publish_scheme(labels, labels.scheme)
+        model._write_scheme(labels, labels.scheme)
         model._task_scores = lambda X: scores
     return model
 

@@ -20,10 +20,9 @@ from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._validation import unchanged_by_errors
 from maxmargin.backends import effective_threads, single_threaded_blas
-from maxmargin.estimators._interrupt import InterruptFlag
-from maxmargin.estimators._run import levels_to_caller
-from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators.interface import InterruptFlag, KernelModel, fitted_scaling, levels_to_caller, scaled
 from maxmargin.selection._cells import Cell
 from maxmargin.selection._document import search_docstring
 from maxmargin.selection._folds import make_folds
@@ -45,6 +44,8 @@ from maxmargin.selection._trainer import Data, FitTrainer, Trainer
 
 #: How often a grid that the search picked by itself is made finer around the best cell.
 REFINEMENTS = 2
+#: Share of a time limit that is for the search where the winner is to be fitted after it.
+FOR_THE_SEARCH = 0.75
 #: Parameters of every search with their defaults, after the lists of values.
 SEARCH_PARAMETERS: dict[str, Any] = {
     "param_grid": None,
@@ -90,7 +91,8 @@ def searches(machine: type, strength: str, **lists: str) -> Any:
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]  # what scikit-learn reads the parameters from
         cls.__init__ = __init__
-        cls.__doc__ = search_docstring(machine, strength, lists, cls._passed, cls.__doc__ or "")
+        if cls.__doc__:  # there is none under python -OO
+            cls.__doc__ = search_docstring(machine, strength, lists, cls._passed, cls.__doc__)
         return cls
 
     return decorate
@@ -164,21 +166,22 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         scorer = Scorer(machine, self.scoring)
         trainer = self._trainer(machine, data, cells, scorer)
         ended = self._search(trainer, cells, scorer, began)
-        self._publish(machine, trainer, cells, scorer, ended)
-        if self.refit:
-            self._refit(machine, X, y, sample_weight, began)
+        with unchanged_by_errors(self):
+            self._publish(machine, trainer, cells, scorer, ended)
+            if self.refit:
+                self._refit(machine, X, y, sample_weight, began)
         return self
 
     def _new_machine(self) -> Any:
         machine = self._machine_class(**{name: getattr(self, name) for name in self._passed})
         if "scale" in machine.get_params():
-            machine.set_params(scale=self.scale)
+            machine.set_params(scale=self.scale and not self._scales_here)
         return machine
 
     @property
     def _scales_here(self) -> bool:
-        """Whether scaling is the search's to do: some machines do it themselves."""
-        return self.scale and "scale" not in inspect.signature(self._machine_class.__init__).parameters
+        """Whether the search scales, so that its cells share kernel values; linear machines do it themselves."""
+        return self.scale and issubclass(self._machine_class, KernelModel)
 
     def _given_grids(self) -> list[dict[str, Any]]:
         """``param_grid``, one dict or several."""
@@ -241,7 +244,8 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
 
     def _search(self, trainer: Trainer, cells: list[Cell], scorer: Scorer, began: float) -> str | None:
         bar = ProgressBar(type(self).__name__, bool(self.verbose))
-        limit = math.inf if self.time_limit is None else began + self.time_limit
+        searching = FOR_THE_SEARCH if self.refit else 1.0
+        limit = math.inf if self.time_limit is None else began + searching * self.time_limit
         with InterruptFlag() as interrupted, single_threaded_blas(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of a cell says it
             search = Search(
@@ -305,8 +309,11 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         """Fit the winner to all rows."""
         start = time.perf_counter()
         model = clone(machine).set_params(**applied(machine, self.best_params_))
-        if "n_jobs" in model.get_params():
+        own = model.get_params()
+        if "n_jobs" in own:
             model.set_params(n_jobs=self.n_jobs)
+        if "time_limit" in own and self.time_limit is not None:
+            model.set_params(time_limit=max(1e-3, self.time_limit - (start - began)))
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         if self._scales_here:
             scaler = StandardScaler(with_mean=not hasattr(X, "tocsr")).fit(X, **given)

@@ -15,8 +15,7 @@ from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import cache_bytes
 from maxmargin.backends import WholeMatrix, backend_for
 from maxmargin.estimators import SVC, SVR
-from maxmargin.estimators._machine import Training
-from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators.interface import Training, fitted_scaling, scaled
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import DualQP
 from maxmargin.selection._trainer import Data, FitTrainer, Line, Trained, Trainer

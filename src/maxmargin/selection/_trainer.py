@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import cache_bytes
-from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators.interface import fitted_scaling, scaled
 from maxmargin.selection._folds import Fold
 from maxmargin.selection._scoring import Held, known_scores
 
@@ -75,6 +76,7 @@ class Trainer(ABC):
     data: Data
     at_once: int
     method: ClassVar[str]
+    loosens: bool = True  # whether a cell may be trained to a gap wider than the machine's own goal
 
     @abstractmethod
     def line(self, params: dict[str, Any], folds: list[int]) -> Line:
@@ -82,13 +84,17 @@ class Trainer(ABC):
 
 
 class FitTrainer(Trainer):
-    """Every cell is a fit of the machine, started at the cell before it if the machine can."""
+    """Every cell is a fit of the machine, started at the cell before it if the machine can and forgets where it began.
+
+    Stochastic machines do not: what a cell scores would depend on the other cells of the grid.
+    """
 
     method = "one fit per cell"
 
     def __init__(self, machine: Any, strength: str, data: Data, threads: int, scale: bool):
         self.machine, self.strength, self.data, self.threads = machine, strength, data, threads
         self.at_once, self.scale = len(data.folds), scale
+        self.loosens = bool(loose(machine, math.inf))
 
     def line(self, params, folds):
         own = self.machine.get_params()
@@ -98,7 +104,7 @@ class FitTrainer(Trainer):
             given["n_jobs"] = 1
         if side_by_side > 1 and "cache_size" in own:
             given["cache_size"] = cache_bytes(own["cache_size"]) / 2**20 / side_by_side
-        if hasattr(self.machine, "_warm_starts"):
+        if hasattr(self.machine, "_warm_starts") and getattr(self.machine, "_forgets_start", True):
             given["warm_start"] = True
         models = {k: clone(self.machine).set_params(**params, **given) for k in folds}
         return _FitLine(self, models)
@@ -120,10 +126,14 @@ class _FitLine(Line):
         given = {"sample_weight": data.weight[rows.train]} if data.weighted else {}
         model.fit(X, y, **given)
         X_held, y_held = _safe_split(model, all_rows, data.y, rows.held, rows.train)
-        certificate = getattr(model, "certificate_", None)
-        proven = float("nan") if certificate is None else float(certificate.relative_gap)
         held = Held(lambda part: model, lambda: X_held, y_held, data.weights(rows.held), needs_rows=True)
-        return Trained(held, proven, time.perf_counter() - began)
+        return Trained(held, certified_gap(model), time.perf_counter() - began)
+
+
+def certified_gap(model: Any) -> float:
+    """The relative gap that a fitted machine's certificate gives; nan without one, or if it is only an estimate."""
+    certificate = getattr(model, "certificate_", None)
+    return math.nan if certificate is None or certificate.method == "estimated" else float(certificate.relative_gap)
 
 
 def loose(machine: Any, gap: float) -> dict[str, float]:

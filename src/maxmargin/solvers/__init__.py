@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from maxmargin._stop import Stopped, asked_to_stop, stops_when
 from maxmargin.backends import Backend
-from maxmargin.solvers._base import Gram, Record, Solution, Status, Watch
-from maxmargin.solvers._linear import LinearPoint, LinearSolution
+from maxmargin.solvers._base import (
+    AIM,
+    Gram,
+    Record,
+    Solution,
+    Status,
+    Watch,
+    aimed,
+)
+from maxmargin.solvers._dense import eigenvalues
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, untouched, weightless
 from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesPoint, AllClassesSolution
 from maxmargin.solvers.all_classes_blocks import AllClassesBlocks
 from maxmargin.solvers.decomposition import Decomposition
@@ -15,9 +25,11 @@ from maxmargin.solvers.folds import FOLDS, fold_numbers, left_out
 from maxmargin.solvers.interior_point import InteriorPoint
 from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_convex
 from maxmargin.solvers.many import can_solve_many, solve_many
+from maxmargin.solvers.softmax import SoftmaxNewton
 from maxmargin.solvers.stored import StoredTasks
 
 __all__ = [
+    "AIM",
     "FOLDS",
     "LINEAR_NAMES",
     "NAMES",
@@ -32,17 +44,25 @@ __all__ = [
     "LinearPoint",
     "LinearSolution",
     "Record",
+    "SoftmaxNewton",
     "Solution",
     "Status",
+    "Stopped",
     "StoredTasks",
     "Watch",
+    "aimed",
+    "asked_to_stop",
     "can_solve_many",
+    "eigenvalues",
     "fold_numbers",
     "left_out",
     "make_linear_solver",
     "make_solver",
     "require_convex",
     "solve_many",
+    "stops_when",
+    "untouched",
+    "weightless",
 ]
 
 #: What a user may pass as ``solver``.

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from maxmargin._stop import asked_to_stop
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import LazyRows
 from maxmargin.problems import Problem, relative
@@ -33,11 +34,24 @@ class Status(Enum):
     STALLED = (
         "rounding errors allow no further progress; scale the features to unit variance, or ask for less than this gap"
     )
+    UNCONFIRMED = (
+        "rounding errors are larger than what it asks for; scale the features to unit variance, or ask for less than "
+        "this gap"
+    )
+
+    SLOW = "this solver makes next to no progress on these data; use solver='auto', or scale the features"
 
     @property
     def reached(self) -> bool:
         """Whether the goal was met (no warning is due)."""
         return self in (Status.OPTIMAL, Status.STATIONARY)
+
+
+#: Said where scores or the objective are beyond float64; no model of infinities is delivered.
+OVERFLOW = (
+    "the scores of the training rows are too large for floating-point numbers; scale the features (or the kernel "
+    "matrix) to unit variance, or choose a smaller C and smaller weights"
+)
 
 
 class Record(NamedTuple):
@@ -116,6 +130,15 @@ class Gram(Protocol):
         """The same matrix with blocks in float64."""
 
 
+#: Share of the goal that solvers aim at: whether it was reached is decided by a certificate, which allows for rounding.
+AIM = 0.99
+
+
+def aimed(goal: float | None) -> float | None:
+    """What a solver is to reach, so that a certificate shows the goal."""
+    return None if goal is None else AIM * goal
+
+
 @dataclass
 class Watch:
     """Stopping rules and history of one fit; made anew for each task.
@@ -127,14 +150,17 @@ class Watch:
     gap_tol: float | None = None
     max_iter: int = -1
     deadline: float = math.inf
-    interrupted: Callable[[], bool] = lambda: False
+    interrupted: Callable[[], bool] = field(default_factory=asked_to_stop)
     callback: Callable[[Record], bool] | None = None
     began: float = field(default_factory=time.perf_counter)
     history: list[Record] = field(default_factory=list)
 
     def judge(self, problem: Problem, beta: FloatArray, f: FloatArray, n_iter: int, violation: float) -> Status | None:
         """Record this round; a reason to stop, or None to go on."""
-        return self.note(self._record(problem, beta, f, n_iter), violation / problem.unit(beta, f))
+        record = self._record(problem, beta, f, n_iter)
+        if not (np.isfinite(f).all() and record.dual < math.inf):
+            raise ValueError(OVERFLOW)
+        return self.note(record, violation / problem.unit(beta, f))
 
     def note(self, record: Record, violation: float = math.inf) -> Status | None:
         """:meth:`judge` of a round whose values are known."""
@@ -142,20 +168,19 @@ class Watch:
         asked_to_stop = self.callback is not None and self.callback(record)
         if self.met(record, violation):
             return Status.OPTIMAL
-        if asked_to_stop:
-            return Status.STOPPED
+        return Status.STOPPED if asked_to_stop else self.reason(record.iteration)
+
+    def reason(self, n_iter: int) -> Status | None:
+        """A reason to stop that has nothing to do with the solution."""
         if self.interrupted():
             return Status.INTERRUPTED
-        if 0 <= self.max_iter <= record.iteration:
+        if 0 <= self.max_iter <= n_iter:
             return Status.MAX_ITER
-        if time.perf_counter() >= self.deadline:
-            return Status.TIME_LIMIT
-        return None
+        return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
 
     def must_stop(self, n_iter: int) -> bool:
-        """Whether there is a reason to stop that has nothing to do with the solution."""
-        late = time.perf_counter() >= self.deadline
-        return self.interrupted() or late or 0 <= self.max_iter <= n_iter
+        """Whether there is such a reason."""
+        return self.reason(n_iter) is not None
 
     def is_met(self, problem: Problem, beta: FloatArray, f: FloatArray, violation: float) -> bool:
         """Whether the goal is reached at this point, without recording it."""
@@ -179,6 +204,26 @@ class Watch:
     def solution(self, beta: FloatArray, f: FloatArray, status: Status, n_iter: int, entries: int) -> Solution:
         seconds = time.perf_counter() - self.began
         return Solution(np.ascontiguousarray(beta), f, status, n_iter, tuple(self.history), entries, seconds)
+
+
+@dataclass
+class Crawl:
+    """How long there has been no progress worth the name: since none of the measures was halved.
+
+    Halvings are few, some dozens until a number is rounding, so that a solver which gives up, or changes its method,
+    after a bounded crawl always ends.
+    """
+
+    best: list[float] = field(default_factory=list)
+    last: int = 0
+
+    def since(self, now: int, *measures: float) -> int:
+        """Steps since one of the ``measures`` was last halved; ``now`` counts the steps."""
+        self.best = self.best or [math.inf] * len(measures)
+        if any(value < best / 2 for value, best in zip(measures, self.best, strict=True)):
+            self.best = [min(value, best) for value, best in zip(measures, self.best, strict=True)]
+            self.last = now
+        return now - self.last
 
 
 #: Relative error of a score summed from rounded kernel values.

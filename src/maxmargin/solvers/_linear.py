@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,10 +76,17 @@ def record_of(
     return Record(n_iter, seconds, primal, primal - gap, gap), best
 
 
-def noted(problem: LinearProblem, watch: Watch, record: Record) -> Status | None:
-    """Record a round; a reason to stop, or None. An optimum of 0 has no relative gap: its rounding is enough."""
+def noted(problem: LinearProblem, watch: Watch, record: Record, w: FloatArray) -> Status | None:
+    """Record a round that ended at weights ``w``; a reason to stop, or None.
+
+    An optimum of 0 has no relative gap: its rounding is enough. A start at w = 0 that the tolerance would accept (costs
+    are small) but that is not the optimum has learned nothing yet: it takes a step.
+    """
     status = watch.note(record)
-    return Status.OPTIMAL if record.primal <= NOTHING * problem.idle < np.inf else status
+    if record.primal <= NOTHING * problem.idle < np.inf:
+        return Status.OPTIMAL
+    untouched = record.iteration == 0 and record.gap > 0 and not w.any()
+    return None if status is Status.OPTIMAL and untouched else status
 
 
 def made_feasible(problem: LinearProblem, design: Design, point: LinearPoint) -> LinearPoint:
@@ -92,9 +99,47 @@ def made_feasible(problem: LinearProblem, design: Design, point: LinearPoint) ->
 def conclude(
     problem: LinearProblem, design: Design, point: LinearPoint, status: Status, n_iter: int, watch: Watch
 ) -> LinearSolution:
-    """The solution at ``point``, whose beta is made feasible however the fit ended."""
+    """The solution at ``point``, whose beta is made feasible however the fit ended.
+
+    Where several intercepts are best for its weights, it has the one in the middle, whichever solver found the weights.
+    """
     point = made_feasible(problem, design, point)
+    f = design.scores(point.w)
+    if problem.fit_intercept and not problem.settles_intercept(f + point.intercept):
+        point = replace(point, intercept=problem.intercept(f, point.intercept))
+        f += point.intercept
+        primal = problem.primal(point.w, f)
+        gap = problem.gap(point.w, f, point.beta, design.combine(point.beta))
+        if watch.history:
+            watch.history[-1] = watch.history[-1]._replace(primal=primal, dual=primal - gap, gap=gap)
     return LinearSolution(point, status, n_iter, tuple(watch.history), time.perf_counter() - watch.began)
+
+
+def untouched(problem: LinearProblem, d: int, watch: Watch) -> LinearSolution:
+    """The model of a task whose turn came when the time was over: no weights, the best intercept, no look at X."""
+    n = len(problem.target)
+    values, place = np.unique(problem.target, return_inverse=True)  # rows of one target are one heavy row here
+    heavy = replace(problem, target=values, C=np.bincount(place, weights=problem.C).astype(np.float64))
+    w, beta, b = np.zeros(d), np.zeros(n), heavy.intercept(np.zeros(len(values)))
+    f = np.full(n, b)
+    primal, gap = problem.primal(w, f), problem.gap(w, f, beta, w)
+    status = watch.note(Record(0, time.perf_counter() - watch.began, primal, primal - gap, gap))
+    point = LinearPoint(w, b, beta)
+    return LinearSolution(point, status or Status.STOPPED, 0, tuple(watch.history), time.perf_counter() - watch.began)
+
+
+def weightless(problem: LinearProblem, d: int, watch: Watch) -> LinearSolution | None:
+    """The model of targets that need no features, where there is one: an intercept alone that loses exactly nothing.
+
+    No other model is as good, and any weights at all, as small as rounding leaves them, have an objective above 0.
+    """
+    n = len(problem.target)
+    intercept = float(problem.target.min() + problem.target.max()) / 2 if problem.fit_intercept else 0.0
+    if problem.primal(np.zeros(d), np.full(n, intercept)) != 0:
+        return None
+    watch.note(Record(0, time.perf_counter() - watch.began, 0.0, 0.0, 0.0))
+    point = LinearPoint(np.zeros(d), intercept, np.zeros(n))
+    return LinearSolution(point, Status.OPTIMAL, 0, tuple(watch.history), time.perf_counter() - watch.began)
 
 
 def conjugate_gradients(

@@ -32,11 +32,11 @@ SETTLED = 1e-12
 
 def newton_values(qp: DualQP, K: FloatArray, grad: FloatArray, beta: FloatArray, free: IntArray) -> FloatArray | None:
     """Better values of the ``free`` variables, given K among them and grad = K beta + p; None if there are none."""
-    if len(free) < 3:
-        return None
     sides = np.sign(beta[free])
     spent = qp.budget is not None and qp.slack(beta) == 0
     sums = np.array([np.ones(len(free))] * qp.balance + [sides] * spent).reshape(-1, len(free))
+    if len(free) <= len(sums):
+        return None  # the sums leave no direction
     lower = np.where(sides > 0, 0.0, qp.lower[free])
     upper = np.where(sides > 0, qp.upper[free], 0.0)
     values = face_step(K, grad[free] + qp.epsilon * sides, beta[free], lower, upper, sums)

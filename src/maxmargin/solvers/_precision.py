@@ -24,7 +24,7 @@ SMALL = 0.1
 
 
 @dataclass
-class Part:
+class Subproblem:
     """A problem on some of the rows, its Gram matrix, and where its solution stands (changed in place)."""
 
     qp: DualQP
@@ -57,7 +57,7 @@ class Part:
             self.f, self.gram = self.gram.product(self.beta), self.gram.in_float64()
 
 
-def refreshed(part: Part, needed: float) -> bool:
+def refreshed(part: Subproblem, needed: float) -> bool:
     """Whether the scores were rougher than ``needed`` allows, so that those that matter have been recomputed.
 
     What the error may be is known from the size of beta; if that is too much, a sample shows what it is.
@@ -72,12 +72,12 @@ def refreshed(part: Part, needed: float) -> bool:
     return True
 
 
-def settle(part: Part, needed: float) -> None:
+def settle(part: Subproblem, needed: float) -> None:
     """Before the end: exact scores for all rows that could still matter, given the error of all scores."""
     _recompute(part, max(needed, 2 * _error(part, np.arange(part.qp.n))))
 
 
-def near(part: Part, width: float) -> IntArray:
+def near(part: Subproblem, width: float) -> IntArray:
     """Rows that may be moved and whose slope is within ``width`` of the violated interval (of their family)."""
     chosen = np.zeros(part.qp.n, dtype=bool)
     for up, down in part.qp.families(part.beta, part.f + part.qp.linear):
@@ -86,12 +86,12 @@ def near(part: Part, width: float) -> IntArray:
     return np.flatnonzero(chosen)
 
 
-def _recompute(part: Part, width: float) -> None:
+def _recompute(part: Subproblem, width: float) -> None:
     rows = near(part, width)
     part.f[rows] = part.gram.product(part.beta, rows)
 
 
-def _error(part: Part, rows: IntArray) -> float:
+def _error(part: Subproblem, rows: IntArray) -> float:
     """A bound on the error of the scores of ``rows``, from a sample."""
     sample = np.random.default_rng(0).choice(rows, size=min(SAMPLE, len(rows)), replace=False)
     exact = part.gram.product(part.beta, sample)

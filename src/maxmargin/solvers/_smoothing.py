@@ -10,15 +10,17 @@ and the true optimum is found whatever the rate, once ``centre`` is the optimal 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from maxmargin._types import FloatArray
-from maxmargin.backends import Backend
 from maxmargin.losses import Quadratic
 from maxmargin.penalties import Penalty
 from maxmargin.problems import LinearProblem
+
+if TYPE_CHECKING:
+    from maxmargin.backends import NumbaBackend
 
 #: First rate: the parabola is this many times as wide as the loss is high where its slope changes.
 FIRST_RATE, WARM_RATE = 0.1, 10.0
@@ -51,7 +53,7 @@ class Rows(Protocol):
         """Centre at ``beta`` and narrow the parabolas."""
 
 
-def smooth_rows(backend: Backend, problem: LinearProblem, start: FloatArray | None, threads: int = 1) -> Rows:
+def smooth_rows(backend: NumbaBackend, problem: LinearProblem, start: FloatArray | None, threads: int = 1) -> Rows:
     """The problem's rows as a smooth function of the scores."""
     if isinstance(problem.loss, Quadratic):
         return QuadraticRows(backend, problem, start, threads)
@@ -87,7 +89,7 @@ class SmoothRows:
 class QuadraticRows:
     """A loss with a quadratic dual; kinks are smoothed, smooth ones are left as they are."""
 
-    def __init__(self, backend: Backend, problem: LinearProblem, start: FloatArray | None, threads: int = 1):
+    def __init__(self, backend: NumbaBackend, problem: LinearProblem, start: FloatArray | None, threads: int = 1):
         self.backend, self.form, self.threads = backend, problem.form, threads
         self.ridge = np.broadcast_to(np.asarray(self.form.ridge, dtype=np.float64), (problem.n,)).copy()
         self.exact = problem.loss.smooth

@@ -20,9 +20,9 @@ import numpy as np
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import Backend, BlockOptions, BlockResult, Box, LazyRows
 from maxmargin.problems import DualQP, Problem
-from maxmargin.solvers._base import Gram, Solution, Status, Watch, rounding_floor
+from maxmargin.solvers._base import Crawl, Gram, Solution, Status, Watch, rounding_floor
 from maxmargin.solvers._newton import newton_values
-from maxmargin.solvers._precision import Part, refreshed, settle
+from maxmargin.solvers._precision import Subproblem, refreshed, settle
 
 #: Least size of a block, and rows of the problem that ask for one more member.
 SMALLEST_BLOCK, ROWS_PER_MEMBER = 256, 16
@@ -36,6 +36,8 @@ IN_VAIN = 0.7
 NEWTON_PAYS = 100
 #: Rounds in a row with scores too rough after which tiles are float64.
 MOST_ROUGH = 2
+#: Rounds without progress after which scores and tiles must be at fault, or the fit cannot be helped.
+PATIENCE = 100
 
 
 @dataclass
@@ -53,7 +55,7 @@ class Blocks:
         """Improve ``beta``, in place, until the watch says stop."""
         qp, watch = problem.qp, self.watch
         f = gram.product(beta) if beta.any() else np.zeros(gram.n)
-        part, rough, settled = Part(qp, gram, beta, f), 0, False
+        part, rough, settled, crawl, rounds = Subproblem(qp, gram, beta, f), 0, False, Crawl(), 0
         while True:
             needed = max(part.violation(), 0.0 if watch.gap_tol is not None else watch.tol * problem.unit(beta, part.f))
             rough = rough + 1 if not part.exact and refreshed(part, needed) else 0
@@ -65,18 +67,19 @@ class Blocks:
             status = watch.judge(problem, beta, part.f, self.n_iter, violation)
             if status is not None:
                 return watch.solution(beta, part.f, status, self.n_iter, part.gram.entries)
-            settled = False
+            settled, rounds = False, rounds + 1
+            crawls = crawl.since(rounds, violation, watch.history[-1].gap) > PATIENCE
             if rough > (0 if self.hard else MOST_ROUGH):
                 part.in_float64()
-            if self._round(part, self.inner * violation, whole=True):
+            if self._round(part, self.inner * violation, whole=True) and not crawls:
                 stalled = part.exact and violation <= rounding_floor(gram.diagonal, beta)
             else:
-                stalled = part.exact
+                stalled, crawl.last = part.exact, rounds
                 part.in_float64()
             if stalled:
                 return watch.solution(beta, part.f, Status.STALLED, self.n_iter, part.gram.entries)
 
-    def _round(self, part: Part, goal: float, whole: bool = False) -> bool:
+    def _round(self, part: Subproblem, goal: float, whole: bool = False) -> bool:
         """Solve a working set to the ``goal`` and update f; whether anything moved."""
         size = min(self._size(part), part.gram.largest_block)
         middle = whole and part.gram.recomputes and MIDDLE * size < part.qp.n / 2
@@ -84,24 +87,24 @@ class Blocks:
         index = working_set(self.backend, part.qp, part.beta, grad, part.previous, MIDDLE * size if middle else size)
         beta, qp = part.beta[index], restricted(part.qp, index, part.beta)
         if middle:
-            inside = Part(qp, part.gram.within(index), beta, part.f[index])
+            inside = Subproblem(qp, part.gram.within(index), beta, part.f[index])
             self._solve_middle(inside, goal)
             part.gram.entries += inside.gram.entries
         else:
             self._solve_block(qp, part.gram, index, grad[index], beta, goal)
         return part.move(index, beta)
 
-    def _size(self, part: Part) -> int:
+    def _size(self, part: Subproblem) -> int:
         """Room for the free variables and newcomers: smaller sets zigzag, and a round costs passes over all rows."""
         wanted = max(1.3 * len(part.qp.free(part.beta)) + 128, part.qp.n / ROWS_PER_MEMBER, SMALLEST_BLOCK)
         return int(min(self.block_size, 2 ** np.ceil(np.log2(wanted))))
 
-    def _solve_middle(self, part: Part, goal: float) -> None:
+    def _solve_middle(self, part: Subproblem, goal: float) -> None:
         """Blocks of a middle set until its violation is at the ``goal``; beta changes in place."""
-        moved = True
+        moved, crawl, rounds = True, Crawl(), 0
         while moved and not self.watch.must_stop(self.n_iter):
-            violation = part.violation()
-            if violation <= goal:
+            violation, rounds = part.violation(), rounds + 1
+            if violation <= goal or crawl.since(rounds, violation) > PATIENCE:
                 return
             moved = self._round(part, max(self.inner * violation, goal / 2))
 

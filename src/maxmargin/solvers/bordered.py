@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
 
 from maxmargin._types import Array, FloatArray
+from maxmargin.solvers._dense import eigenvalues
 from maxmargin.solvers.least_squares import Ridge
 
 #: Negative eigenvalues of R K R up to this many roundings per row, relative to the largest, are rounding.
@@ -93,7 +94,7 @@ class Spectrum(Ridge):
     """
 
     def _factorise(self, system: FloatArray) -> None:
-        values, self.vectors = eigh(system, overwrite_a=True)
+        values, self.vectors = eigenvalues(system)
         lam = float(self.shift[0, 0] * self.root[0, 0] ** 2)
         rounding = ROUNDINGS * len(values) * np.finfo(float).eps * float(np.abs(values).max())
         self.values = np.where(np.abs(values - lam) <= rounding, lam, values)

@@ -2,24 +2,27 @@
 
 Problem: the dual QP of :mod:`maxmargin.problems`, any size.
 Algorithm: problems of at most ``whole_size`` rows are one working set; lines of K are filled as pairwise steps ask for
-them, and Newton steps finish. Where pairwise steps crawl (large C, few directions) both take turns. Larger problems are
-solved by :mod:`.blocks`.
+them, and Newton steps finish. Where pairwise steps crawl (large C, few directions) both take turns. Where both crawl an
+interior-point method finds the neighbourhood of the optimum, from which they go on; if they crawl even there, the fit
+ends. Larger problems are solved by :mod:`.blocks`.
 Invariant: f = K beta in float64; beta feasible.
 Papers: Joachims 1999 (working sets), Fan, Chen and Lin 2005 (selection), Wen et al. 2018 (ThunderSVM, blocks).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.backends import Backend, Box, LazyRows, single_threaded_blas
+from maxmargin.exceptions import NotPSDError
 from maxmargin.problems import DualQP, Problem
-from maxmargin.solvers._base import Gram, Solution, Status, Watch, rounding_floor
+from maxmargin.solvers._base import Crawl, Gram, Solution, Status, Watch, rounding_floor
 from maxmargin.solvers._newton import newton_values
 from maxmargin.solvers.blocks import Blocks, run_inner
+from maxmargin.solvers.interior_point import InteriorPoint
 
 #: Compiled steps between two looks at the clock, times the number of rows.
 STEPS_TIMES_ROWS = 2**25
@@ -31,6 +34,12 @@ NEWTON_PAYS = 4
 POLISH_PAYS = 20
 #: Relative gain of the objective that counts as none; three rounds without, of many steps, end the fit.
 NO_GAIN = 1e-15
+#: Steps without progress, per pair of rows, after which an interior point takes over: its solves cost as much.
+CRAWLING = 1
+#: How much longer they may take after that.
+LAST = 4
+#: Objectives that differ by less, relatively, are equal but for rounding.
+EQUAL = 1e-12
 #: Polishing stops when the violation is this small relative to the largest score.
 POLISHED = 1e-11
 
@@ -60,7 +69,10 @@ class Decomposition:
         K, lazy = gram.lazy_matrix(np.flatnonzero(beta))
         f, n_iter, status, unmoved, in_vain = scores(K, beta), 0, None, 0, 0
         at_once = first = FIRST_STEPS * (gram.n + 50)
+        crawl, patience, tried = Crawl(), CRAWLING * gram.n * (gram.n + 50), False
         tol = watch.tol * problem.unit(beta, f)
+        if watch.must_stop(0):  # before the first step: one of many tasks, and the time is over
+            status = watch.judge(problem, beta, f, 0, qp.violation(beta, f + qp.linear))
         while status is None:
             grad, before = f + qp.linear, qp.objective(beta, f)
             if watch.gap_tol is not None:
@@ -84,7 +96,11 @@ class Decomposition:
             gained = before - qp.objective(beta, f)
             unmoved, in_vain = (unmoved + 1, in_vain + steps) if gained <= NO_GAIN * abs(before) else (0, 0)
             stuck = unmoved >= 3 and in_vain >= first
-            if status is None and (stuck or violation <= rounding_floor(gram.diagonal, beta)):
+            stuck |= crawl.since(n_iter, violation, watch.history[-1].gap) > patience
+            if status is None and stuck and not tried:
+                beta, K, lazy, tried = self._from_inside(problem, gram, beta, watch), gram.matrix(), None, True
+                f, unmoved, crawl.last, patience = scores(K, beta), 0, n_iter, LAST * patience
+            elif status is None and (stuck or violation <= rounding_floor(gram.diagonal, beta)):
                 status = Status.STALLED
         gram.entries = entries + (K.size if lazy is None else int(lazy.filled.sum()) * gram.n)
         return watch.solution(beta, f, status, n_iter, gram.entries)
@@ -99,6 +115,20 @@ class Decomposition:
         candidate = beta.copy()
         candidate[free] = values
         return candidate
+
+    def _from_inside(self, problem: Problem, gram: Gram, beta: FloatArray, watch: Watch) -> FloatArray:
+        """The interior point's solution if it is a better one than ``beta``."""
+        quiet = replace(watch, max_iter=-1, callback=None, history=[])
+        try:
+            with single_threaded_blas():
+                other = InteriorPoint().solve(problem, gram, None, quiet)
+        except NotPSDError:
+            return beta
+        qp, f = problem.qp, gram.product(beta)
+        now, then = qp.objective(beta, f), qp.objective(other.beta, other.f)
+        calmer = qp.violation(other.beta, other.f + qp.linear) < qp.violation(beta, f + qp.linear)
+        equal = abs(now - then) <= EQUAL * abs(now)
+        return other.beta if (calmer if equal else then < now) else beta
 
     def _polish(
         self, qp: DualQP, K: FloatArray, gram: Gram, beta: FloatArray, n_iter: int, lazy: LazyRows | None

@@ -51,6 +51,21 @@ class DualCoordinate:
         return _Run(self.backend, problem, design, start, watch, self.seed).solve()
 
 
+def dual_ascent(
+    backend: Backend, problem: LinearProblem, design: Design, point: LinearPoint, epochs: int, watch: Watch
+) -> FloatArray:
+    """A feasible beta after so many epochs from that of ``point``: a better dual point for a model that stays as it is.
+
+    Without an intercept the dual objective never falls; with one, keeping sum beta = 0 may cost what was won.
+    """
+    run = _Run(backend, problem, design, point, watch, 0)
+    for _ in range(epochs):
+        if watch.must_stop(0) or run._epoch() == 0:
+            break
+    beta: FloatArray = problem.feasible(run.beta)
+    return beta
+
+
 class _Run:
     """One fit."""
 
@@ -77,7 +92,7 @@ class _Run:
         while True:
             violation = self._until(width)
             record, point = self._look()
-            status = noted(self.problem, self.watch, record)
+            status = noted(self.problem, self.watch, record, point.w)
             in_vain = 0 if record.gap < 0.999 * best else in_vain + 1
             best = min(best, record.gap)
             if status is None and in_vain > PATIENCE:
@@ -123,11 +138,16 @@ class _Run:
         self.sums[0] += self.sums[1] * self.sums[2]
         return highest - lowest + off
 
+    @property
+    def _least_free(self) -> int:
+        """Rows inside their bounds that single moves may crawl on: two, or three if their sum is to be kept."""
+        return 2 + self.problem.fit_intercept
+
     def _newton_pays(self) -> bool:
         """Whether a Newton walk takes no longer than the epochs since the last one did."""
         free = np.count_nonzero((self.beta > self.form.lower) & (self.beta < self.form.upper) & (self.beta != 0))
         work = (self.visited - self.last_newton) * self.design.nnz / max(1, self.design.n)
-        return bool(3 <= free <= MOST_FREE and float(free) ** 3 <= NEWTON_PAYS * work)
+        return bool(self._least_free <= free <= MOST_FREE and float(free) ** 3 <= NEWTON_PAYS * work)
 
     def _newton(self) -> None:
         """Where single moves crawl: the rows inside their bounds to the optimum of their face, all at once."""
@@ -135,7 +155,7 @@ class _Run:
         beta = self.problem.feasible(self.beta)
         inside = (beta > self.form.lower) & (beta < self.form.upper) & (beta != 0)
         free = np.flatnonzero(inside)
-        if not 3 <= len(free) <= MOST_FREE:
+        if not self._least_free <= len(free) <= MOST_FREE:
             return
         part, sides = self.design.take(free), np.sign(beta[free])
         K = part.products() + np.diag(self.ridge[free])

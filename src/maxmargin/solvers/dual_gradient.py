@@ -1,4 +1,4 @@
-r"""Dual gradient ascent (M9): the textbook algorithm, for small problems and for looking at.
+r"""Dual gradient ascent: the textbook algorithm, for small problems and for looking at.
 
 Problem: the dual QP of :mod:`maxmargin.problems`, min 1/2 b'Kb + p'b + eps|b|_1 over box, balance and budget.
 
@@ -10,13 +10,19 @@ where h holds eps|b|_1 and all constraints, and L is the largest |eigenvalue| of
 it and every step checks it. The prox is exact. Each of its sums is a decreasing piecewise linear function of
 one multiplier, whose root is read off the sorted kinks: a sort, not an iteration.
 
+Where that crawls, a Newton walk takes the variables inside their bounds to the optimum of their face
+(:mod:`._newton`), as in Moré and Toraldo's method; where it crawls even then, it gives up.
+
 Invariant: beta is feasible after every step and the dual objective never decreases. An indefinite K changes
 neither; the limit is then a stationary point.
 
 Cost: n^2 multiplications and a sort per step, O(1/k) accuracy after k steps, the whole kernel matrix in memory.
 
 Papers: Goldstein, Convex programming in Hilbert space, Bull. AMS 1964; Beck and Teboulle, A fast iterative
-shrinkage-thresholding algorithm, SIAM J. Imaging Sci. 2009, section 3 and the backtracking of section 4.
+shrinkage-thresholding algorithm, SIAM J. Imaging Sci. 2009, section 3 and the backtracking of section 4; Moré and
+Toraldo, On the solution of large quadratic programming problems with bound constraints, SIAM J. Optim. 1991.
+
+See "Dual gradient ascent" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -26,13 +32,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._types import FloatArray
+from maxmargin.backends import single_threaded_blas
 from maxmargin.problems import DualQP, Problem
-from maxmargin.solvers._base import Gram, Solution, Status, Watch
+from maxmargin.solvers._base import Crawl, Gram, Solution, Status, Watch
+from maxmargin.solvers._newton import newton_values
 
 #: Power iterations for the first guess of L; the guess is checked, so it need not be good.
 POWER_STEPS = 30
 #: Growth of L when a step shows it to be too small.
 BACKTRACK = 1.25
+#: Steps without progress after which a Newton walk is tried, and after which the method gives up.
+CRAWLING, PATIENCE = 100, 2000
 
 
 @dataclass(frozen=True)
@@ -55,21 +65,39 @@ class DualGradient:
         qp, matrix = problem.qp, gram.matrix()
         beta = nearest(qp, qp.start() if start is None else start)
         lipschitz = largest_eigenvalue(matrix)
-        steps, moving = 0, True
+        steps, moving, crawl = 0, True, Crawl()
         while True:
             f: FloatArray = matrix @ beta
-            status = watch.judge(problem, beta, f, steps, qp.violation(beta, f + qp.linear))
+            violation = qp.violation(beta, f + qp.linear)
+            status = watch.judge(problem, beta, f, steps, violation)
+            idle = crawl.since(steps, violation, watch.history[-1].gap)
             if status is None and steps >= self.max_steps:
                 status = Status.MAX_ITER
             if status is None and not moving:
                 status = Status.STALLED
+            if status is None and idle >= PATIENCE:
+                status = Status.SLOW
             if status is not None:
                 return watch.solution(beta, gram.product(beta), status, steps, gram.entries)
+            if idle >= CRAWLING and idle % CRAWLING < self.report_every:
+                beta, f = on_face(qp, matrix, beta, f)
             for _ in range(min(watch.steps_left(steps, self.report_every), self.max_steps - steps)):
                 beta, f, lipschitz, moving = ascend(qp, matrix, beta, f, lipschitz)
                 steps += 1
                 if not moving:
                     break
+
+
+def on_face(qp: DualQP, matrix: FloatArray, beta: FloatArray, f: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(beta, f) after a Newton walk of the free variables, if that leads to a better point."""
+    free = qp.free(beta)
+    with single_threaded_blas():  # the same bits whatever the number of threads
+        values = newton_values(qp, matrix[np.ix_(free, free)], f + qp.linear, beta, free)
+    if values is None:
+        return beta, f
+    beta = beta.copy()
+    beta[free] = values
+    return beta, matrix @ beta
 
 
 def ascend(

@@ -1,4 +1,4 @@
-"""Pegasos and the perceptron in the feature space of a kernel, with or without a budget of vectors (M17, M18).
+"""Pegasos and the perceptron in the feature space of a kernel, with or without a budget of vectors.
 
 Problem: min lam/2 ||w||^2 + (1/n) sum_i max(0, 1 - t_i (w.phi(x_i) + b)); for the perceptron without the penalty.
 Algorithm: a row, or a batch, at a time; a violation adds t_i phi(x_i) to the sum that w is a multiple of.
@@ -7,6 +7,8 @@ every row is visited once in a pass 0 <= t_i beta_i <= C, so that beta is a dual
 Cost of a visit: a kernel value for every vector. Where all values fit into the cache each is computed once, and a visit
 costs nothing unless the row violates its margin.
 Papers: Shalev-Shwartz, Singer, Srebro and Cotter 2011, fig. 3; Wang, Crammer and Vucetic 2012 (budgets).
+
+See "Pegasos with a kernel" and "Perceptron" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._rows import count, dense, take
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends import Rows, backend_for
-from maxmargin.certificates import take
 from maxmargin.kernels import Gaussian, Kernel, Program
 
 #: How vectors over the budget are given up; the order of the compiled code.
@@ -64,6 +66,13 @@ class Start(NamedTuple):
         used = np.flatnonzero(coef.any(axis=1))
         return cls(used, coef[used], state)
 
+    @classmethod
+    def at(cls, model: FloatArray, intercept: float, lam: float, steps: float) -> Start:
+        """At a model's coefficients, after so many steps: what is kept is lam t times them, or they themselves."""
+        factor = lam * steps if lam > 0 else 1.0
+        coef = np.column_stack([factor * model, np.zeros(len(model))])
+        return cls.of(coef, np.array([steps, 0.0, 0.0, intercept, 0.0]))
+
 
 class Part(NamedTuple):
     """What a run has come to."""
@@ -103,7 +112,7 @@ class Source:
 
     def __init__(self, kernel: Kernel, X: RowData, precomputed: bool):
         self.X, self.backend, self.program = X, backend_for("cpu"), kernel.lower()
-        self.n = X.shape[0] if hasattr(X, "shape") else len(X)
+        self.n = count(X)
         self.K: FloatArray | None = None
         self._all = self.backend.prepare(self.program, X) if precomputed else None
         self._like = None if precomputed else self.backend.prepare(self.program, X[:PROBED])
@@ -124,7 +133,7 @@ class Source:
     def dense(self, index: IntArray) -> FloatArray:
         """Some rows as an array of float64."""
         rows: Any = take(self.X, index)
-        return np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+        return np.ascontiguousarray(dense(rows), dtype=np.float64)
 
 
 class Run(ABC):
@@ -317,11 +326,11 @@ def stacked(parts: list[Part]) -> tuple[IntArray, FloatArray, FloatArray]:
     rows = np.unique(np.concatenate([part.which[part.which >= 0] for part in parts]))
     others = [int((part.which < 0).sum()) for part in parts]
     table, end = np.zeros((len(parts), len(rows) + sum(others), 2)), len(rows)
-    for line, part, count in zip(table, parts, others, strict=True):
+    for line, part, more in zip(table, parts, others, strict=True):
         row = part.which >= 0
         line[np.searchsorted(rows, part.which[row])] = part.coef[row]
-        line[end : end + count] = part.coef[~row]
-        end += count
+        line[end : end + more] = part.coef[~row]
+        end += more
     merged = [part.vectors[part.which < 0] for part in parts if (part.which < 0).any()]
     return (
         np.concatenate([rows, np.full(sum(others), -1)]),

@@ -57,7 +57,7 @@ class FeatureSets:
             f = part.scores(solution.point.w) + b
             gap, primal = problem.gap(w, f, point.beta, design.combine(point.beta)), problem.primal(w, f)
             record = Record(n_iter, time.perf_counter() - watch.began, primal, primal - gap, gap)
-            status, left = noted(problem, watch, record), relative(gap, primal, primal - gap)
+            status, left = noted(problem, watch, record, w), relative(gap, primal, primal - gap)
             if status is None and len(worst) == 0:
                 status = Status.STALLED if solution.status is not Status.OPTIMAL else None
                 least, share = DEEPER * least, DEEPER * share

@@ -270,7 +270,8 @@ def _advance(form: _Form, K: FloatArray, at: _Point) -> _Point:
 
     low, high = -at.x * at.z, -at.w * at.v
     guess = direction(low, high)
-    ahead = at.moved(guess, at.reach(guess)).complementarity / at.complementarity
+    left = at.complementarity  # 0 where the products underflow: there is nothing to centre then
+    ahead = at.moved(guess, at.reach(guess)).complementarity / left if left > 0 else 0.0
     mu = ahead**3 * at.complementarity / (2 * len(at.x))  # Mehrotra's rule
     step = direction(low + mu - guess.x * guess.z, high + mu - guess.w * guess.v)
     new = at.moved(step, FRACTION * at.reach(step))

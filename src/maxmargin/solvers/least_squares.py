@@ -1,4 +1,4 @@
-"""Kernel least squares (M26): closed forms, and conjugate gradients where the matrix is too large.
+"""Kernel least squares: closed forms, and conjugate gradients where the matrix is too large.
 
 Problem: min over f of sum_i weight_i |y_i - f(x_i)|^2 + lam ||f||^2, f = sum_j a_j k(x_j, .), many outputs at once.
 With D = sqrt(weight): a = D (D K D + lam)^-1 D y; for lam = 0 the pseudo-inverse, the smallest f of the best ones.
@@ -6,6 +6,8 @@ Algorithms: an eigendecomposition (any lam, also 0; leave-one-out for free), Cho
 conjugate gradients. With landmarks f lies in the span of m rows and (K_nm' W K_nm + lam K_mm) a = K_nm' W y is solved,
 kernel values streamed, preconditioned by the same matrix with K_nm' K_nm replaced by n/m K_mm K_mm.
 Papers: Saunders, Gammerman and Vovk 1998; Rudi, Carratino and Rosasco 2017 (Falkon: the preconditioner).
+
+See "Kernel least squares" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
-from scipy.linalg.lapack import dpotri
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 from maxmargin._types import FloatArray
+from maxmargin.solvers._dense import eigenvalues, factorise, invert
 
 #: Shift of the diagonal of K_mm, relative to its trace, that makes it positive definite.
 JITTER = 1e-12
@@ -44,7 +46,7 @@ def solve_eigen(
 ) -> LeastSquaresSolution:
     """By an eigendecomposition (``known``: that of D K D): eigenvalues up to ``cut`` times the largest count as 0."""
     root = np.sqrt(weight)[:, None]
-    values, U = eigh(root * K * root.T) if known is None else known
+    values, U = eigenvalues(root * K * root.T) if known is None else known
     used = np.abs(values) > cut * max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
     inverse = np.zeros_like(values)
     inverse[used] = 1.0 / (values[used] + lam)
@@ -84,10 +86,12 @@ class Ridge:
         return system
 
     def _factorise(self, system: FloatArray) -> None:
-        self.factor = cho_factor(system.T, lower=True, overwrite_a=True)[0]  # transposed: LAPACK's order, no copy
+        factorise(system)
+        self.factor = system
 
     def _once(self, Y: FloatArray) -> FloatArray:
-        return self.root * cho_solve((self.factor, True), self.root * Y)
+        # transposed: LAPACK's order, no copy
+        return self.root * cho_solve((self.factor.T, False), self.root * Y, check_finite=False)
 
     def left(self, a: FloatArray, Y: FloatArray) -> FloatArray:
         """What is left of the equations, Y - (K + lam diag(1/weight)) a."""
@@ -100,8 +104,9 @@ class Ridge:
 
     def inverse(self) -> FloatArray:
         """(K + lam diag(1/weight))^-1; takes the factor's memory, so nothing can be solved afterwards."""
-        whole, _ = dpotri(self.factor, lower=1, overwrite_c=1)
+        whole = self.factor
         del self.factor
+        invert(whole)
         _mirror(whole)
         whole *= self.root
         whole *= self.root.T

@@ -1,4 +1,4 @@
-"""Kernel least squares on many parts of the rows and for many lam, all at once (M26).
+"""Kernel least squares on many parts of the rows and for many lam, all at once.
 
 Problem: (K_TT + lam) a = y_T for some sets T of rows and some lam: the folds and strengths of a search.
 Algorithm: conjugate gradients on all of these systems together, so that a step reads K once. A set of rows is a mask.
@@ -19,6 +19,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from maxmargin._stop import heed
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import run_queue, run_strips
 
@@ -46,6 +47,7 @@ def pivoted_factor(K: FloatArray, enough: float, most: int, threads: int = 1) ->
     n, rng = len(K), np.random.default_rng(0)
     F, left, rank = np.zeros((n, most)), np.maximum(np.diag(K), 0.0), 0
     while rank < most and left.mean() > enough:
+        heed()
         drawn = np.unique(rng.choice(n, min(DRAWN, most - rank), p=left / left.sum()))
         panel = K[:, drawn] - _product(F[:, :rank], F[drawn, :rank].T, threads)
         among = panel[drawn]
@@ -74,6 +76,7 @@ def solve_together(
     z = inner(r, going)
     p, rho = z, _inner(r, z)
     for _ in range(MOST_STEPS):
+        heed()
         if not len(going):
             break
         some = tasks.take(going)
@@ -99,6 +102,7 @@ class _Preconditioner:
         self.factors: list[FloatArray | None] = [None] * len(tasks.lams)
         whole, last, gram = _product(F.T, F, threads), None, F[:0]
         for number, mask in enumerate(tasks.masks.T):
+            heed()
             if last is None or not np.array_equal(mask, last):
                 out, last = F[~mask], mask
                 gram = whole - _product(out.T, out, threads)
@@ -107,6 +111,7 @@ class _Preconditioner:
         self.exists = np.array([factor is not None for factor in self.factors])
 
     def _factor(self, number: int) -> None:
+        heed()
         shifted = np.array(self.factors[number])
         shifted.flat[:: len(shifted) + 1] += self.tasks.lams[number]
         factor, info = dpotrf(shifted, lower=1, clean=0)

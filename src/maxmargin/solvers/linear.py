@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from maxmargin.backends import Backend, Design
+from maxmargin.backends import Design
 from maxmargin.losses import LOSSES, Loss, Quadratic
 from maxmargin.penalties import PENALTIES, Penalty
 from maxmargin.problems import LinearProblem
@@ -15,6 +15,9 @@ from maxmargin.solvers.primal_dual import PrimalDual
 from maxmargin.solvers.semismooth import DIRECT, DIRECT_DENSE, SemismoothNewton
 from maxmargin.solvers.subgradient import Subgradient
 
+if TYPE_CHECKING:
+    from maxmargin.backends import NumbaBackend
+
 #: What a user may pass as ``solver`` of a linear machine.
 LINEAR_NAMES = ("auto", "newton", "dual-coordinate", "primal-dual", "subgradient")
 
@@ -22,7 +25,7 @@ LINEAR_NAMES = ("auto", "newton", "dual-coordinate", "primal-dual", "subgradient
 TALL = 4
 
 
-def make_linear_solver(name: str, problem: LinearProblem, design: Design, backend: Backend, seed: int = 0) -> Any:
+def make_linear_solver(name: str, problem: LinearProblem, design: Design, backend: NumbaBackend, seed: int = 0) -> Any:
     """The solver called ``name`` if it can minimise this loss and penalty; 'auto' picks the fastest that can."""
     loss, penalty = problem.loss, problem.penalty
     require_convex(loss, penalty)
@@ -37,7 +40,7 @@ def make_linear_solver(name: str, problem: LinearProblem, design: Design, backen
     if name == "subgradient":
         return Subgradient()
     if name == "primal-dual" or not penalty.separable:
-        return PrimalDual()
+        return PrimalDual(SemismoothNewton(backend) if penalty.separable and design.d <= DIRECT else None)
     if name == "dual-coordinate" or (name == "auto" and quadratic and design.d > DIRECT and not _tall(design)):
         return DualCoordinate(backend, seed)
     if penalty.absolute > 0 and design.d > DIRECT:

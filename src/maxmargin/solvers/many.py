@@ -8,7 +8,7 @@ rounds to record: the history of a problem solved here is empty.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from maxmargin.solvers.decomposition import POLISHED, Decomposition
 
 #: Pairwise steps per row that a problem is given here.
 STEPS = 20
-#: Problems handed over in one call: between two calls Ctrl-C and the clock are looked at.
-AT_ONCE = 64
+#: Problems handed over in one call, and what they may take at most, as steps times rows: between two calls Ctrl-C and
+#: the clock are looked at.
+AT_ONCE, STEPS_TIMES_ROWS = 64, 2**28
 
 
 def can_solve_many(solver: object, gram: KernelGram, problems: Sequence[Problem], watch: Watch) -> bool:
     """Whether a batch is possible: compiled row filling, small problems with an intercept, nobody who watches."""
-    simple = watch.callback is None and watch.gap_tol is None and watch.max_iter < 0 and np.isinf(watch.deadline)
+    simple = watch.callback is None and watch.gap_tol is None and watch.max_iter < 0
     fits = isinstance(solver, Decomposition) and gram.fills_rows and gram.dtype == np.float64
     most = solver.whole_size if isinstance(solver, Decomposition) else 0
     small = all(p.qp.balance and p.qp.n <= most and 8 * p.qp.n**2 <= gram.cache_bytes for p in problems)
@@ -43,14 +44,24 @@ def solve_many(
 ) -> list[tuple[Solution, bool]]:
     """(solution, finished) of every problem on its rows of the Gram matrix; problems are of one kind."""
     results: list[tuple[Solution, bool]] = []
-    for first in range(0, len(problems), AT_ONCE):
-        part = slice(first, first + AT_ONCE)
-        if watches[first].interrupted():
+    for part in _parts([problem.qp.n for problem in problems]):
+        if watches[part.start].must_stop(0):
             starts_here = [p.qp.start() if s is None else s for p, s in zip(problems[part], starts[part], strict=True)]
             results += [(_unsolved(b), False) for b in starts_here]
             continue
         results += _solve_part(problems[part], rows[part], starts[part], gram, threads, watches[part])
     return results
+
+
+def _parts(sizes: list[int]) -> Iterator[slice]:
+    """Problems in a row that take little enough time to be handed over together."""
+    first, work = 0, 0
+    for k, n in enumerate(sizes):
+        work += STEPS * (n + 50) * n
+        if k > first and (k - first >= AT_ONCE or work > STEPS_TIMES_ROWS):
+            yield slice(first, k)
+            first, work = k, STEPS * (n + 50) * n
+    yield slice(first, len(sizes))
 
 
 def _solve_part(problems, rows, starts, gram, threads, watches) -> list[tuple[Solution, bool]]:

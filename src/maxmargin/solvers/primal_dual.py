@@ -2,43 +2,59 @@
 
 Problem: min P(w) + sum C_i L(t_i, x_i.w + b), where P has a prox and nothing else is known of it (p-norms).
 Algorithm: Chambolle and Pock's: a prox step in (w, b), an extrapolation, a prox step in beta by Moreau's identity.
-Restarted from the average of the steps whenever that has halved the gap, and the step sizes balanced then.
+Restarted from the average of the steps whenever that has halved the gap, and the step sizes balanced then. Where it
+crawls, another method goes on if there is one for the penalty; if not, that is the end.
 Cost of a step: two products with X. Papers: Chambolle and Pock 2011; Applegate et al. 2021 (restarts).
 """
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.backends import Design
-from maxmargin.problems import LinearProblem
-from maxmargin.solvers._base import Record, Watch
+from maxmargin.problems import LinearProblem, relative
+from maxmargin.solvers._base import Crawl, Record, Status, Watch
 from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, made_feasible, noted
 
 #: Steps of a round, after which the gap is looked at; rounds are what is counted.
 LOOK = 20
 #: A restart needs the gap of the average to have fallen to this share, or that many looks to have passed.
 RESTART, RESTART_LOOKS = 0.5, 40
+#: Rounds in which the gap is not halved after which the method gives up; and where no other could go on and the
+#: relative gap is below this.
+PATIENCE, MORE_PATIENCE, PROMISING = RESTART_LOOKS + 20, 200, 0.1
 #: Power iterations for the norm of X.
 POWER = 50
 
 
 @dataclass(frozen=True)
 class PrimalDual:
-    """No options."""
+    """``then`` is the solver that goes on where this one crawls, or None."""
+
+    then: Any = None
 
     def solve(self, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch) -> LinearSolution:
         """Improve ``start`` (or zero) until the watch says stop."""
+        begun = self._steps(problem, design, start, watch)
+        if begun.status is not Status.SLOW or self.then is None:
+            return begun
+        left = watch.steps_left(begun.n_iter, watch.max_iter)
+        ended: LinearSolution = self.then.solve(problem, design, begun.point, replace(watch, max_iter=left))
+        return replace(ended, n_iter=begun.n_iter + ended.n_iter)
+
+    def _steps(self, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch) -> LinearSolution:
+        """Primal-dual steps until the watch says stop, or until they crawl."""
         norm = 1.01 * operator_norm(design, problem.fit_intercept)
         weight, n_iter = 1.0, 0
         w, b = (np.zeros(design.d), 0.0) if start is None else (start.w.copy(), start.intercept)
         beta = np.zeros(design.n) if start is None else start.beta.copy()
-        begin, looks = np.inf, 0
+        begin, looks, crawl = np.inf, 0, Crawl()
         sums: list[Any] = [np.zeros(design.d), 0.0, np.zeros(design.n), 0]
         origin = (w, b, beta)
         while True:
@@ -46,18 +62,23 @@ class PrimalDual:
                 w, b, beta = _step(problem, design, w, b, beta, weight / norm, 1 / (weight * norm))
                 sums = [sums[0] + w, sums[1] + b, sums[2] + beta, sums[3] + 1]
             n_iter, looks = n_iter + 1, looks + 1
-            last = _judged(problem, design, w, b, beta)
-            average = _judged(problem, design, sums[0] / sums[3], sums[1] / sums[3], sums[2] / sums[3])
+            last = _evaluated(problem, design, w, b, beta)
+            average = _evaluated(problem, design, sums[0] / sums[3], sums[1] / sums[3], sums[2] / sums[3])
             gap, primal, point = min(last, average, key=lambda found: found[0])
             record = Record(n_iter, time.perf_counter() - watch.began, primal, primal - gap, gap)
-            status = noted(problem, watch, record)
+            status = noted(problem, watch, record, point.w)
+            if status is None and not np.isfinite(w).all():  # steps too long for data of this size
+                status = Status.SLOW
+            promising = self.then is None and relative(gap, primal, primal - gap) < PROMISING
+            if status is None and crawl.since(n_iter, gap) > (MORE_PATIENCE if promising else PATIENCE):
+                status = Status.SLOW
             if status is not None:
                 return conclude(problem, design, point, status, n_iter, watch)
             if gap <= RESTART * begin or looks >= RESTART_LOOKS:
                 w, b, beta = point.w, point.intercept, point.beta
-                moved = np.sqrt(np.sum((w - origin[0]) ** 2) + (b - origin[1]) ** 2)
-                dual_moved = np.sqrt(np.sum((beta - origin[2]) ** 2))
-                if moved > 0 and dual_moved > 0:
+                moved = math.hypot(float(np.linalg.norm(w - origin[0])), b - origin[1])
+                dual_moved = float(np.linalg.norm(beta - origin[2]))
+                if 0 < moved < np.inf and 0 < dual_moved < np.inf:
                     weight = float(np.exp(0.5 * np.log(moved / dual_moved) + 0.5 * np.log(weight)))
                 origin, begin, looks = (w, b, beta), gap, 0
                 sums = [np.zeros(design.d), 0.0, np.zeros(design.n), 0]
@@ -74,7 +95,7 @@ def _step(problem: LinearProblem, design: Design, w, b, beta, tau: float, sigma:
     return new_w, new_b, -sigma * (y - nearest)
 
 
-def _judged(problem: LinearProblem, design: Design, w: FloatArray, b: float, beta: FloatArray):
+def _evaluated(problem: LinearProblem, design: Design, w: FloatArray, b: float, beta: FloatArray):
     """(gap, primal, the point with a feasible beta)."""
     f = design.scores(w)
     b = problem.intercept(f, b)

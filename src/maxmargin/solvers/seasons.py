@@ -1,8 +1,11 @@
-"""Stochastic gradient descent in epochs or seasons (M16): a constant rate within each, m / (e + l) in the e-th.
+"""Stochastic gradient descent in epochs or seasons: a constant rate within each, m / (e + l) in the e-th.
 
 Problem, invariant and cost are those of :mod:`.stochastic`. Three rules end a run: a number of seasons, an error on
-held-out rows that is small enough, no better such error for some seasons.
+held-out rows that is small enough, no better such error for some seasons. With one of the last two the season of the
+smallest such error is delivered.
 Reference: Forsyth 2019, "Applied Machine Learning", section 2.1.
+
+See "Stochastic gradient descent in seasons" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from maxmargin.backends import Design
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Status, Watch
 from maxmargin.solvers._linear import LinearSolution
-from maxmargin.solvers.stochastic import Run, Vectors, Visits, look, started
+from maxmargin.solvers.stochastic import Run, Vectors, Visits, look, started, unseen
 
 #: Rows on which the schedule is tuned, the seasons of a trial, and the most rows on which the objective is evaluated.
 TUNED_ON, TUNED_FOR, EVALUATED_ON = 1000, 10, 10_000
@@ -71,20 +74,23 @@ class Seasons:
     error_goal: float | None = None
     patience: int | None = None
     before: int = 0  # seasons of an earlier run
+    looks: bool = True  # whether the end is looked at
 
     def solve(
         self, problem: LinearProblem, run: Run, order: Visits, watch: Watch, held: HeldOut | None
     ) -> tuple[LinearSolution, list[Season]]:
-        """Seasons until a rule or the watch says stop."""
+        """Seasons until a rule or the watch says stop; the last one or, if held-out rows are watched, the best."""
         lines: list[Season] = []
         objective = _Objective(problem, run, order)
-        status, before = None, run.steps
+        status, before, best = None, run.steps, run.model()
         for season in range(self.before + 1, self.before + self.most + 1):
             eta = self.schedule.rate(season)
             self._season(run, order, eta)
             w, b = run.model()
             error = float("nan") if held is None else held.error(w, b)
             lines.append(Season(season, run.steps - before, eta, error, objective(w, b)))
+            if self._is_best(lines):
+                best = w, b
             if self._enough(lines):
                 status = Status.OPTIMAL
             elif watch.callback is not None and season & (season - 1) == 0:
@@ -93,10 +99,13 @@ class Seasons:
                 break
             if status is not None:
                 break
-        record, point = look(problem, run, len(lines), watch)
-        noted = watch.note(record)
-        status = status or noted or Status.OPTIMAL
+        if self.looks or watch.callback is not None:
+            record, point = look(problem, run, len(lines), watch, best)
+            reason = watch.note(record)
+        else:
+            point, reason = unseen(problem, run, best), watch.reason(len(lines))
         seconds = time.perf_counter() - watch.began
+        status = status or reason or Status.OPTIMAL
         return LinearSolution(point, status, len(lines), tuple(watch.history), seconds), lines
 
     def _season(self, run: Run, order: Visits, eta: float) -> None:
@@ -104,9 +113,17 @@ class Seasons:
         visits = order.take(1) if self.length is None else order.next(self.length * run.batch)
         run.advance(visits, eta, self.average)
 
+    def _is_best(self, lines: list[Season]) -> bool:
+        """Whether the last season is the one to deliver: unless a rule watches held-out rows it always is."""
+        if (self.error_goal is None and self.patience is None) or np.isnan(lines[-1].error):
+            return True
+        return min(lines, key=lambda line: (line.error, line.objective)) is lines[-1]
+
     def _enough(self, lines: list[Season]) -> bool:
-        """Whether the held-out error says stop."""
+        """Whether the held-out error says stop; where no row was held out it says nothing."""
         errors = [line.error for line in lines]
+        if np.isnan(errors[-1]):
+            return False
         if self.error_goal is not None and errors[-1] <= self.error_goal:
             return True
         return self.patience is not None and len(errors) - 1 - int(np.argmin(errors)) >= self.patience

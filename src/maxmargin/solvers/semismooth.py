@@ -13,13 +13,13 @@ Neveitt and Nocedal 2011 (sampled Hessians).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from maxmargin._types import FloatArray
-from maxmargin.backends import Backend, Design
+from maxmargin.backends import Design
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers._linear import (
@@ -32,6 +32,9 @@ from maxmargin.solvers._linear import (
     within,
 )
 from maxmargin.solvers._smoothing import Rows, SmoothPenalty, smooth_rows
+
+if TYPE_CHECKING:
+    from maxmargin.backends import NumbaBackend
 
 #: Multipliers move on when what Newton's method left undone is this share of the gap.
 INNER = 0.3
@@ -55,7 +58,7 @@ PATIENCE, WORTHWHILE = 60, 0.5
 class SemismoothNewton:
     """Options of the method (none yet that a user would set)."""
 
-    backend: Backend
+    backend: NumbaBackend
 
     def solve(self, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch) -> LinearSolution:
         """Improve ``start`` (or zero) until the watch says stop."""
@@ -71,7 +74,7 @@ class _Run:
     """One fit."""
 
     def __init__(
-        self, backend: Backend, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch
+        self, backend: NumbaBackend, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch
     ):
         self.problem, self.design, self.watch = problem, design, watch
         self.w = np.zeros(design.d) if start is None else start.w.copy()
@@ -96,7 +99,7 @@ class _Run:
             beta = self.rows.slopes(self.f)
             v, values = self._combine(beta), self.rows.values(self.f, beta)
             record, point = self._record(beta, v, values, n_iter)
-            status = noted(self.problem, self.watch, record)
+            status = noted(self.problem, self.watch, record, self.w)
             best = (record, point) if best is None or record.gap < best[0].gap else best
             since = 0 if record.gap < least else since + 1
             least = min(least, record.gap) if n_iter > first else least  # after a warm start things get worse first
@@ -150,7 +153,7 @@ class _Run:
         return left, by_weight
 
     def _tighten(self, beta: FloatArray, inner: int) -> None:
-        factor = FACTOR if inner <= FEW else FACTOR**0.5 if inner <= MORE else 1.0
+        factor = narrower(inner)
         self.rows.tighten(beta, factor)
         self.penalty.tighten(self.w, factor)
 
@@ -174,8 +177,11 @@ class _Run:
 
     def _direction(self, gradient: FloatArray, weight: FloatArray) -> FloatArray:
         d, diagonal = self.design.d, self.penalty.curvature(self.w)
+        used = np.flatnonzero(weight)
+        if len(used) == 0:  # no row on its parabola: nothing ties the weights to the intercept, which goes until one is
+            curvature = np.append(diagonal, self.rows.largest)[: len(gradient)]
+            return -gradient / np.where(curvature > 0, curvature, 1.0)
         if d > DIRECT:
-            used = np.flatnonzero(weight)
             if len(used) <= DIRECT and diagonal.min() > 0:
                 return by_rows(self.design.take(used), diagonal, weight[used], -gradient, self.problem.fit_intercept)
             if self.design.sparse or d > DIRECT_DENSE:
@@ -185,9 +191,7 @@ class _Run:
         self.design.upper_gram(weight, matrix[:d, :d])
         matrix.flat[: (len(gradient) + 1) * d : len(gradient) + 1] += diagonal
         if self.problem.fit_intercept:
-            corner = float(weight.sum())
-            matrix[:d, d] = self.design.combine(weight)
-            matrix[d, d] = corner if corner > 0 else self.rows.largest  # no row on its parabola: go on until one is
+            matrix[:d, d], matrix[d, d] = self.design.combine(weight), weight.sum()
         return solve_equilibrated(matrix, -gradient)
 
     def _sampled(self, weight: FloatArray) -> FloatArray:
@@ -199,6 +203,11 @@ class _Run:
         chosen, sampled = self.random.choice(used, most, replace=False), np.zeros_like(weight)
         sampled[chosen] = weight[chosen] * (len(used) / most)
         return sampled
+
+
+def narrower(inner: int) -> float:
+    """By what factor parabolas become narrower after so many Newton steps."""
+    return FACTOR if inner <= FEW else FACTOR**0.5 if inner <= MORE else 1.0
 
 
 def by_rows(design: Design, diagonal: FloatArray, weight: FloatArray, rhs: FloatArray, bias: bool) -> FloatArray:

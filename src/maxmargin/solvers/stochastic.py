@@ -1,12 +1,16 @@
-"""Stochastic subgradient descent for linear machines with the hinge loss: Pegasos (M15) and SGD with a bias (M16).
+"""Stochastic subgradient descent for linear machines with the hinge loss: Pegasos and SGD with a bias.
 
 Problem: min lam/2 ||w||^2 + (1/n) sum_i max(0, 1 - t_i (x_i.w + b)), a :class:`~maxmargin.problems.LinearProblem` with
 C = 1/(n lam), divided by n C.
 Algorithm: steps on one row or a small batch at a time; the model is the last iterate or an average of the later ones.
-Invariant: w = X' beta, where beta_i sums the steps that row i has caused; made feasible it is the dual point that the
-gap is judged at. If every row is visited once in a pass, eta_t = 1/(lam t) keeps 0 <= t_i beta_i <= C by itself.
+Invariant: w = X' beta, where beta_i sums the steps that row i has caused. If every row is visited once in a pass,
+eta_t = 1/(lam t) keeps 0 <= t_i beta_i <= C by itself. Made feasible, and improved by a few epochs of exact dual moves
+(:func:`~maxmargin.solvers.dual_coordinate.dual_ascent`), it is the dual point that the gap is judged at: an averaged
+w is much closer to the optimum than its beta, which is why those epochs leave w alone.
 Cost of a step: twice the non-zeros of its rows at most, whatever n.
 Papers: Shalev-Shwartz, Singer, Srebro and Cotter 2011; Lacoste-Julien, Schmidt and Bach 2012 (averages weighted by t).
+
+See "Pegasos" in ``docs/theory.md``.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from maxmargin.backends import Design
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers._linear import LinearPoint, LinearSolution
+from maxmargin.solvers.dual_coordinate import dual_ascent
 
 #: Visits made in one compiled call: enough to make Python's share small, few enough to look at the clock.
 BLOCK = 2**16
@@ -30,6 +35,10 @@ LARGEST_BLOCK = 2**20
 AVERAGED = 0.1
 #: Weights are copies of rows if they are whole numbers and sum to at most this many times the rows.
 MOST_COPIES = 8
+#: The multiple of an old model that suits a new problem is looked for up to here, in so many steps.
+LARGEST_MULTIPLE, HALVINGS = 2.0**30, 40
+#: Epochs of dual ascent from the dual point that the steps have left.
+EPOCHS = 4
 
 
 class Vectors(NamedTuple):
@@ -54,51 +63,75 @@ def started(d: int, n: int, start: LinearPoint | None = None, steps: float = 0.0
     return vectors
 
 
+class Reached(NamedTuple):
+    """How far the last fit or stream of a machine has come; steps are counted on only where the problem is the same.
+
+    With a rate of 1/(lam t) the counter says how much the past weighs: kept while lam, the rows or their weights change
+    it would hold the next fit where the last one ended.
+    """
+
+    problem: str  # a digest of rows, targets, costs and lam; empty for a stream, whose rows are gone
+    lam: float
+    steps: FloatArray  # (tasks,)
+    seasons: int  # epochs or seasons that the rate has come down for
+
+
 class Visits:
-    """The order in which rows are visited, pass by pass.
+    """The order in which rows are visited, pass by pass; a visit costs the same however many rows there are.
 
     ``order`` 'shuffle' visits every row once in a pass, in random order, 'draw' draws each visit independently, and
     'given' takes the rows as they come. A row of weight 2 is there twice. Where weights are not whole numbers (or
-    there would be very many copies), a pass has as many visits as rows, at equal distances of the summed weight.
+    there would be very many copies), a pass has as many visits as rows, at equal distances of the summed weight, and a
+    visit looks its row up by bisection.
     """
 
     def __init__(self, backend: Any, rows: IntArray, weight: FloatArray, order: str, seed: int):
-        self._backend, self._rows, self._order = backend, rows, order
+        self._backend, self._order, self._rows = backend, order, rows
         whole = bool((weight == np.floor(weight)).all()) and weight.sum() <= MOST_COPIES * len(rows)
-        self._copies = np.repeat(rows, weight[rows].astype(np.int64)) if whole else None
-        self._edges = np.cumsum(weight[rows])
-        self.length = len(rows) if self._copies is None else len(self._copies)
+        self._times = weight[rows].astype(np.int64) if whole else np.ones(len(rows), dtype=np.int64)
+        self._edges = None if whole else np.cumsum(weight[rows])
+        #: What is shuffled: rows with their copies or, where weights are not whole, numbers of visits.
+        self._pool = np.repeat(rows if whole else np.arange(len(rows)), self._times)
+        self._place, self.length = 0, len(self._pool)
         self._rng = np.random.default_rng(seed)
-        self._left = np.zeros((1, 0), dtype=np.int64)
+        self._start = self._new_starts(1)[0]
         self._seed = np.uint64((2 * seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
 
     def take(self, passes: int) -> Array:
         """(passes, length) rows to visit."""
-        one = self._copies
-        visits = np.array([self._picked() for _ in range(passes)]) if one is None else np.tile(one, (passes, 1))
-        if self._order == "shuffle":
-            self._seed = self._backend.shuffled(visits, self._seed)
-        elif self._order == "draw":
-            self._seed = self._backend.drawn(visits[0].copy(), visits, self._seed)
-        return visits
+        return self.next(passes * self.length).reshape(passes, self.length)
 
     def next(self, count: int) -> Array:
-        """(1, count) rows to visit, going on where the last call of this kind ended, over as many passes as needed."""
-        while self._left.shape[1] < count:
-            self._left = np.concatenate([self._left, self.take(1)], axis=1)
-        found, self._left = self._left[:, :count], self._left[:, count:]
-        return found
+        """(1, count) rows to visit, going on where the last call ended, over as many passes as needed."""
+        visits = np.empty(count, dtype=np.int64)
+        if count == 0:
+            return visits[None]
+        before = self._place % self.length
+        if self._order == "shuffle":
+            self._place, self._seed = self._backend.shuffled(self._pool, before, visits, self._seed)
+        else:
+            self._place = (before + count) % self.length
+            if self._order == "draw":
+                self._seed = self._backend.drawn(self._pool, visits, self._seed)
+            else:
+                visits[:] = self._pool[(before + np.arange(count)) % self.length]
+        return (visits if self._edges is None else self._picked(visits, before, self._edges))[None]
 
     def spread(self, count: int) -> IntArray:
         """At most ``count`` rows at equal distances, a row of weight 2 counting twice; always the same ones."""
-        rows = self._rows if self._copies is None else self._copies
-        return rows[:: -(-len(rows) // count)]
+        return np.repeat(self._rows, self._times)[:: -(-self.length // count)]
 
-    def _picked(self) -> IntArray:
-        """The rows of one pass by their weights, in the order of ``rows``."""
-        start = 0.5 if self._order == "given" else self._rng.random()
-        places = (np.arange(self.length) + start) * (self._edges[-1] / self.length)
-        return self._rows[np.minimum(np.searchsorted(self._edges, places, side="right"), len(self._rows) - 1)]
+    def _picked(self, numbers: IntArray, before: int, edges: FloatArray) -> IntArray:
+        """Rows of these visits by their weights, ``before`` visits of the pass being done; each pass has its start."""
+        which = (before + np.arange(len(numbers))) // self.length
+        starts = np.array([self._start, *self._new_starts(int(which[-1]) if len(which) else 0)])
+        places = (numbers + starts[which]) * (edges[-1] / self.length)
+        self._start = starts[-1] if self._place % self.length else self._new_starts(1)[0]
+        return self._rows[np.minimum(np.searchsorted(edges, places, side="right"), len(self._rows) - 1)]
+
+    def _new_starts(self, count: int) -> FloatArray:
+        """Where in the first of the equal parts the visits of a pass lie."""
+        return np.full(count, 0.5) if self._order == "given" else self._rng.random(count)
 
 
 @dataclass
@@ -143,9 +176,30 @@ class Run:
         return last if total == 0 else [*last, (p * dual[:, 0] + dual[:, 1]) / total]
 
 
-def best_dual(problem: LinearProblem, design: Design, guesses: list[FloatArray], f: FloatArray) -> FloatArray:
-    """A feasible beta, as good as its guesses, the slopes at the scores ``f`` and the lines between them give one."""
-    points = [_scaled(problem, design, problem.feasible(beta)) for beta in [*guesses, problem.slopes(f)]]
+def best_multiple(problem: LinearProblem, design: Design, point: LinearPoint) -> LinearPoint:
+    """The best multiples, for this problem, of the weights and of the dual variables: a start never worse than 0.
+
+    The slope of 1/2 ||s w||^2 + sum_i C_i max(0, 1 - s m_i), m_i = t_i f_i, grows with s; its root is found by halving.
+    """
+    margin, square = problem.target * (design.scores(point.w) + point.intercept), float(point.w @ point.w)
+
+    def slope(s: float) -> float:
+        short = s * margin < 1.0
+        return s * square - float(problem.C[short] @ margin[short])
+
+    low, high = 0.0, 1.0
+    while square > 0 and slope(high) < 0 and high < LARGEST_MULTIPLE:
+        low, high = high, 2.0 * high
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    beta, _ = _scaled(problem, design, problem.feasible(point.beta))
+    return LinearPoint(low * point.w, low * point.intercept, beta)
+
+
+def best_dual(problem: LinearProblem, design: Design, guesses: list[FloatArray]) -> FloatArray:
+    """A feasible beta, as good as its guesses and the lines between them give one."""
+    points = [_scaled(problem, design, problem.feasible(beta)) for beta in guesses]
     values = [problem.dual(beta, v) for beta, v in points]
     beta, v = points.pop(int(np.argmax(values)))
     for other, other_v in points:
@@ -167,38 +221,52 @@ def _scaled(problem: LinearProblem, design: Design, beta: FloatArray) -> tuple[F
     return s * beta, s * v
 
 
-def look(problem: LinearProblem, run: Run, n_iter: int, watch: Watch) -> tuple[Record, LinearPoint]:
-    """The run's model with its dual point, and one line of history."""
-    w, b = run.model()
+def look(
+    problem: LinearProblem, run: Run, n_iter: int, watch: Watch, model: tuple[FloatArray, float] | None = None
+) -> tuple[Record, LinearPoint]:
+    """The run's model (or another that is to be delivered) with its dual point, and one line of history."""
+    w, b = run.model() if model is None else model
     if not np.isfinite(w).all() or not np.isfinite(b):  # the steps have overflowed: whoever asked must say so
         nowhere = Record(n_iter, time.perf_counter() - watch.began, np.inf, -np.inf, np.inf)
         return nowhere, LinearPoint(np.full_like(w, np.nan), b, np.zeros(problem.n))
     f = run.design.scores(w) + b
-    beta = best_dual(problem, run.design, run.duals(), f)
+    first = best_dual(problem, run.design, [*run.duals(), problem.slopes(f)])
+    second = dual_ascent(run.backend, problem, run.design, LinearPoint(w, b, first), EPOCHS, watch)
+    beta = best_dual(problem, run.design, [first, second])
     primal, gap = problem.primal(w, f), problem.gap(w, f, beta, run.design.combine(beta))
     return Record(n_iter, time.perf_counter() - watch.began, primal, primal - gap, gap), LinearPoint(w, b, beta)
 
 
+def unseen(problem: LinearProblem, run: Run, model: tuple[FloatArray, float] | None = None) -> LinearPoint:
+    """:func:`look` without a look at the rows: the dual variables that the steps have left, made feasible."""
+    w, b = run.model() if model is None else model
+    return LinearPoint(w, b, problem.feasible(run.duals()[-1]))
+
+
 @dataclass(frozen=True)
 class Pegasos:
-    """Options: how many ``visits`` are made, and whether the later iterates are averaged."""
+    """Options: how many ``visits`` are made, whether the later iterates are averaged, whether the end is looked at."""
 
     visits: int
     average: bool = True
+    looks: bool = True
 
     def solve(self, problem: LinearProblem, run: Run, order: Visits, watch: Watch) -> LinearSolution:
         """Steps until all visits are made or the watch says stop; looks at 1, 2, 4, ... passes if anybody wants to."""
         whole, rest = divmod(self.visits, order.length)
-        looking = watch.gap_tol is not None or watch.callback is not None
-        marks = [2**k for k in range(whole.bit_length()) if looking and 2**k < whole]
+        asked = watch.gap_tol is not None or watch.callback is not None
+        marks = [2**k for k in range(whole.bit_length()) if asked and 2**k < whole]
         done, status = 0, None
         for mark in [*marks, whole]:
             stopped = self._until(run, order, done, mark, watch)
             if rest and mark == whole and not stopped:
-                run.advance(order.take(1)[:, :rest], averaged=self.average)
+                _advance(run, order, 1, rest, self.average, watch)
             done = max(mark, 1)
-            record, point = look(problem, run, done, watch)
-            status = watch.note(record)
+            if asked or self.looks:
+                record, point = look(problem, run, done, watch)
+                status = watch.note(record)
+            else:
+                point, status = unseen(problem, run), watch.reason(done)
             if status is not None:
                 break
         if status is None:
@@ -213,17 +281,20 @@ class Pegasos:
                 run.forget_average()
             while done < goal:
                 passes = max(1, min(BLOCK // order.length, goal - done))
-                if _advance(run, order.take(passes), averaged, watch):
+                if _advance(run, order, passes, order.length, averaged, watch):
                     return True
                 done += passes
         return False
 
 
-def _advance(run: Run, visits: Array, averaged: bool, watch: Watch) -> bool:
-    """The visits, in blocks of whole batches; whether the watch stopped them."""
-    width = LARGEST_BLOCK // run.batch * run.batch if visits.size > LARGEST_BLOCK > run.batch else visits.shape[1]
-    for first in range(0, visits.shape[1], width):
-        run.advance(visits[:, first : first + width], averaged=averaged)
+def _advance(run: Run, order: Visits, passes: int, length: int, averaged: bool, watch: Watch) -> bool:
+    """Passes of ``length`` visits, in blocks of whole batches; whether the watch stopped them."""
+    if passes > 1 or length <= LARGEST_BLOCK or run.batch >= LARGEST_BLOCK:
+        run.advance(order.next(passes * length).reshape(passes, length), averaged=averaged)
+        return watch.must_stop(0)
+    width = LARGEST_BLOCK // run.batch * run.batch
+    for first in range(0, length, width):
+        run.advance(order.next(min(width, length - first)), averaged=averaged)
         if watch.must_stop(0):
             return True
     return False

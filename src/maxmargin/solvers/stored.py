@@ -11,15 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxmargin._stop import asked_to_stop
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.backends import Backend, Stored
+from maxmargin.backends import Stored
 from maxmargin.problems import DualQP
+
+if TYPE_CHECKING:
+    from maxmargin.backends import NumbaBackend
 
 #: Most rows of a block, and pairwise steps per row after which a problem is left as it is.
 LARGEST_BLOCK, STEPS_PER_ROW = 2048, 100
+#: Steps of a compiled call, times rows and tasks, and at least: between two calls somebody may ask to stop.
+STEPS_TIMES_ROWS, LEAST_STEPS = 2**28, 1000
 #: A violation of so much of the gap's goal, in margin units, is as good as none.
 HIDDEN = 1e-3
 
@@ -69,7 +76,7 @@ class StoredTasks:
     def __len__(self) -> int:
         return len(self.batch.pointers) - 1
 
-    def solve(self, backend: Backend, K: Array, diagonal: FloatArray, cost: float, gap_tol: float) -> Answer:
+    def solve(self, backend: NumbaBackend, K: Array, diagonal: FloatArray, cost: float, gap_tol: float) -> Answer:
         """Solve all at this cost, from the solutions at the last one; from 0 where the cost does not grow.
 
         A task ends when its relative gap (on the stored values) is ``gap_tol``, or its violation a rounding error.
@@ -78,14 +85,19 @@ class StoredTasks:
             self.beta[:], self.f[:], self.cost = 0.0, 0.0, 0.0
         factor = cost / self.cost if self.cost > 0 else 0.0
         largest = int(np.max(np.diff(self.batch.pointers)))
-        most = STEPS_PER_ROW * largest + 10_000
-        report = backend.solve_stored(
-            K, diagonal, self.batch, self.beta, self.f, cost, factor, HIDDEN * gap_tol, gap_tol,
-            min(LARGEST_BLOCK, largest), most,
-        )  # fmt: skip
-        self.cost = cost
-        steps, violation, intercept, dual, gap = report.T
-        return Answer(intercept, dual, gap, violation, steps.astype(np.int64), bool(np.all(steps < most)))
+        most, asked, total = STEPS_PER_ROW * largest + 10_000, asked_to_stop(), np.zeros(len(self))
+        at_once = max(LEAST_STEPS, STEPS_TIMES_ROWS // (largest * len(self)))
+        while True:
+            report = backend.solve_stored(
+                K, diagonal, self.batch, self.beta, self.f, cost, factor, HIDDEN * gap_tol, gap_tol,
+                min(LARGEST_BLOCK, largest), at_once,
+            )  # fmt: skip
+            factor, self.cost = 1.0, cost
+            steps, violation, intercept, dual, gap = report.T
+            total += steps
+            reached = bool(np.all(steps < at_once))
+            if reached or total.max() >= most or asked():
+                return Answer(intercept, dual, gap, violation, total.astype(np.int64), reached)
 
 
 def _runs(rows: IntArray) -> IntArray:

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from maxmargin._stop import heed
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import all_filled
 from maxmargin.backends._numba import (
@@ -25,15 +26,26 @@ from maxmargin.backends._numba import (
 )
 from maxmargin.backends._numba import newton as newton_steps
 from maxmargin.backends._numba.design import CompiledDesign
+from maxmargin.backends._numba.tiles import SHORT_SUM
 from maxmargin.backends._rows import Csr, as_csr, as_dense
 from maxmargin.backends._threads import run_parallel, run_strips
 
 #: Rows of a linear model whose elementwise work is worth a second thread.
 ROWS_PER_THREAD = 2**15
 
+#: Shares of a product of rows with themselves, and kernel values between two looks at the clock.
+MIRRORS, AT_ONCE = 8, 2**25
+
+#: Sums up to which every weight is taken as it is.
+FEW_SUMS = 4
+
 
 class NumbaBackend(Backend):
-    """Hot loops compiled on first use and cached on disk."""
+    """Hot loops compiled on first use and cached on disk.
+
+    Besides the contract of :class:`Backend`, which every back end must fulfil, it has the loops of solvers that run
+    nowhere else: linear and stochastic machines, all classes in one problem, batches and stored matrices.
+    """
 
     name = "numba"
     fills_rows = True
@@ -66,13 +78,36 @@ class NumbaBackend(Backend):
         lines = np.empty(0, dtype=np.intp) if lines is None else lines
         _stream(program, A, B, weights, f.reshape(1, -1), lines, out, threads)
 
-    def product(self, program, A, B, coef, threads=1):
+    def product(self, program, A, B, coef, threads=1, short_sum=SHORT_SUM):
         if not self.streams(program):
-            return super().product(program, A, B, coef, threads)
-        weights = as_csr(np.asarray(coef, dtype=np.float64).reshape(B.n, int(np.prod(coef.shape[1:]))))
+            return super().product(program, A, B, coef, threads, short_sum)
+        weights = _weights(np.asarray(coef, dtype=np.float64).reshape(B.n, int(np.prod(coef.shape[1:]))))
         sums = np.zeros((weights.d, A.n))
-        _stream(program, B, A, weights, sums, np.empty(0, dtype=np.intp), np.empty((0, A.n), dtype=A.dtype), threads)
+        nowhere, unwanted = np.empty(0, dtype=np.intp), np.empty((0, A.n), dtype=A.dtype)
+        _stream(program, B, A, weights, sums, nowhere, unwanted, threads, short_sum)
         return np.ascontiguousarray(sums.T).reshape(A.n, *coef.shape[1:])
+
+    def symmetric_product(self, program, A, coef, threads=1):
+        if not self.streams(program):
+            return super().symmetric_product(program, A, coef, threads)
+        table = np.asarray(coef, dtype=np.float64).reshape(A.n, -1)
+        weights, sides = _weights(table), np.ascontiguousarray(table.T, dtype=A.dtype)
+        blocks, per_block = -(-A.n // stream.WIDTH), stream.WIDTH * A.n
+        shares = min(MIRRORS, blocks)  # the same for any number of threads, and so are the bits
+        sums, mirrors = np.zeros((weights.d, A.n)), np.zeros((shares, weights.d, A.n))
+        run = _streaming(program, A, A, weights, sums, np.empty(0, dtype=np.intp), np.empty((0, A.n), dtype=A.dtype))
+
+        def work(number, first, last):
+            for block in range(first + (number - first) % shares, last, shares):
+                run(sides, mirrors[number], block * stream.WIDTH, min((block + 1) * stream.WIDTH, A.n))
+
+        at_once = max(shares, AT_ONCE // per_block)
+        threads = max(1, min(threads, shares, A.n * A.n // 2 // VALUES_PER_THREAD))
+        for first in range(0, blocks, at_once):
+            heed()
+            last = min(first + at_once, blocks)
+            run_parallel([partial(work, number, first, last) for number in range(shares)], threads)
+        return np.ascontiguousarray((sums + mirrors.sum(axis=0)).T).reshape(coef.shape)
 
     def distances(self, kind, A, B, out):
         (tiles.l1_distances if kind == "l1" else tiles.chi2_distances)(A, B, out)
@@ -108,6 +143,11 @@ class NumbaBackend(Backend):
         return CompiledDesign(X, threads)
 
     def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, threads=1):
+        """Slopes of the rows of a linear model at f + step df into ``out``; their product with df.
+
+        clip(shrink(keep centre + rate (linear - f - step df), rate eps) / (keep + rate ridge), lower, upper), where
+        shrink moves towards 0.
+        """
         sums: dict[int, float] = {}
 
         def strip(first, last):
@@ -119,6 +159,7 @@ class NumbaBackend(Backend):
         return sum(sums[first] for first in sorted(sums))
 
     def slope_curvatures(self, beta, keep, rate, ridge, eps, lower, upper, threads=1):
+        """How fast :meth:`smoothed_slopes` change with the scores, at slopes ``beta``."""
         out = np.empty(len(beta))
 
         def strip(first, last):
@@ -128,6 +169,7 @@ class NumbaBackend(Backend):
         return out
 
     def row_values(self, f, beta, linear, ridge, eps, lower, upper, threads=1):
+        """(sum of losses, sum of Fenchel-Young gaps) of the rows of a linear model with a quadratic dual."""
         sums: dict[int, tuple[float, float]] = {}
 
         def strip(first, last):
@@ -138,27 +180,32 @@ class NumbaBackend(Backend):
         return sum(loss for loss, _ in ordered), sum(gap for _, gap in ordered)
 
     def coordinate_epoch(self, rows, w, beta, form, q, active, count, sums, old, seed):
+        """An epoch of dual coordinate descent, in place: (active rows, worst upward and downward slope, next seed)."""
         return dual_coordinate.epoch(rows, w, beta, form, q, active, count, sums, old, seed)
 
     def stochastic_steps(self, rows, push, visits, batch, run, lam, eta, radius, bias, averaged):
         return stochastic.steps(rows, push, visits, batch, *run, lam, eta, radius, bias, averaged)
 
     def free_steps(self, K, g, push, visits, batch, v, u, state, lam, bias, averaged):
+        """Stochastic steps of a kernel expansion over lines of K, in place: the number of violations."""
         return int(expansion.free_steps(K, g, push, visits, batch, v, u, state, lam, bias, averaged))
 
     def budget_steps(self, kept, block, state, batch, lam, kind, bias, averaged):
+        """The same with a bounded number of vectors, over the rows of a block, in place: the number of violations."""
         return int(expansion.budget_steps(kept, block, state, batch, lam, kind, bias, averaged))
 
     def perceptron_pass(self, rows, push, visits, w, bias, rate, constant):
         return stochastic.mistakes(rows, push, visits, w, bias, rate, constant)
 
-    def shuffled(self, visits, seed):
-        return np.uint64(stochastic.shuffled(visits, seed))
+    def shuffled(self, pool, place, out, seed):
+        place, seed = stochastic.shuffled(pool, place, out, seed)
+        return int(place), np.uint64(seed)
 
-    def drawn(self, values, visits, seed):
-        return np.uint64(stochastic.drawn(values, visits, seed))
+    def drawn(self, values, out, seed):
+        return np.uint64(stochastic.drawn(values, out, seed))
 
     def row_keys(self, rows):
+        """A number for every row, dense or CSR, the same for equal rows and (but for accidents) for no others."""
         sparse = isinstance(rows, Csr)
         values = rows.data if sparse else rows
         out = np.empty(len(rows.indptr) - 1 if sparse else len(rows), dtype=np.uint64)
@@ -167,12 +214,16 @@ class NumbaBackend(Backend):
         return out
 
     def all_classes_epoch(self, simplex, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed):
+        """An epoch of a linear machine for all classes, in place: (largest violation, next seed)."""
         return all_classes.csr_epoch(simplex, rows, W, alpha, label, C, squares, order, shift, rate, sums, seed)
 
     def all_classes_block(self, simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs):
+        """Epochs on a block of a kernel machine for all classes, in place: (violation left, row updates)."""
         return all_classes.block_epochs(simplex, K, f, alpha, label, C, shift, rate, sums, goal, epochs)
 
     def solve_many(self, batch, threads):
+        """Solve a batch of small problems in place: (steps, violation left, kernel values) of each."""
+
         def strip(first):
             small.solve_many(*batch, first, threads, steps, violations, entries)
 
@@ -182,6 +233,10 @@ class NumbaBackend(Backend):
         return steps, violations, entries
 
     def solve_stored(self, K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps):
+        """Problems over a stored matrix, in place: (steps, violation, intercept, dual, gap) of each.
+
+        Bounds are ``cost`` times those of the tasks; ``beta`` and ``f`` are solutions at cost / factor, 0 if factor is.
+        """
         report = np.zeros((len(tasks.pointers) - 1, 5))
         complete = all_filled(len(K))
         stored.solve_stored(
@@ -194,23 +249,35 @@ def _no_weights(m: int) -> Csr:
     return Csr(np.zeros(m + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 0)
 
 
-def _stream(program, A, B, weights, f, lines, out, threads) -> None:
+def _weights(table) -> Csr:
+    """Weights (rows, sums) as the stream wants them; a few sums are not worth a look for zeros."""
+    m, k = table.shape
+    if k > FEW_SUMS:
+        return as_csr(table)
+    return Csr(np.arange(0, m * k + 1, max(k, 1)), np.tile(np.arange(k, dtype=np.int32), m), table.ravel(), k)
+
+
+def _stream(program, A, B, weights, f, lines, out, threads, short_sum=SHORT_SUM) -> None:
     """Rows A against the columns B: sums into f (k, n), values into out[lines]; see :mod:`.stream`."""
     if A.n == 0 or B.n == 0:
         return
     blocks = -(-B.n // stream.WIDTH)
     threads = max(1, min(threads, blocks, A.n * B.n // VALUES_PER_THREAD))
-    common = (A.scalars, B.scalars, program.code, weights, f, lines, out)
-    columns = B.bases[0]
-    if isinstance(columns, Csr):
-        run = partial(stream.stream_sparse, columns, as_csr(A.bases[0]), columns.d, _stride(columns))
-    else:
-        run = partial(stream.stream_dense, B.panels, _padded(as_dense(A.bases[0])))
+    nothing = np.empty((0, 0), dtype=A.dtype), np.empty((0, 0))
+    run = _streaming(program, A, B, weights, f, lines, out, short_sum)
 
     def strip(first, last):
-        run(*common, first * stream.WIDTH, min(last * stream.WIDTH, B.n))
+        run(*nothing, first * stream.WIDTH, min(last * stream.WIDTH, B.n))
 
     run_strips(strip, blocks, threads)
+
+
+def _streaming(program, A, B, weights, f, lines, out, short_sum=SHORT_SUM):
+    """The compiled loop, with all but the mirror and the columns it is to do."""
+    columns, rest = B.bases[0], (A.scalars, B.scalars, program.code, weights, f, lines, out, short_sum)
+    if isinstance(columns, Csr):
+        return partial(stream.stream_sparse, columns, as_csr(A.bases[0]), columns.d, _stride(columns), *rest)
+    return partial(stream.stream_dense, B.panels, _padded(as_dense(A.bases[0])), *rest)
 
 
 def _stride(columns: Csr) -> int:

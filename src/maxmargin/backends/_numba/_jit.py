@@ -6,11 +6,9 @@ exponential made of both.
 
 from __future__ import annotations
 
-import hashlib
+import signal
 import sys
-import warnings
-from functools import lru_cache
-from pathlib import Path
+import threading
 from typing import Any
 
 import numba
@@ -20,8 +18,13 @@ from numba import types
 from numba.core import event
 from numba.extending import intrinsic, overload
 
+from maxmargin._validation import address_space
+from maxmargin.backends._numba._kept_code import keep, warn_once
+
 #: Sums may be reordered; NaN and infinity keep their meaning (forbidden moves have slope +-inf).
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+#: Bytes of a limited address space that LLVM may take for one function.
+ROOM = 2**26
 
 NOTICE = (
     "maxmargin: compiling its inner loops for this machine, once (about 15 seconds); later runs load them from disk."
@@ -50,53 +53,50 @@ def jit(function: Any) -> Any:
     """Compile ``function`` on first use; without a writable cache directory it is compiled in every process."""
     options: dict[str, Any] = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy"}
     try:
-        return _kept_with_care(numba.njit(cache=True, **options)(function))
+        return _uninterrupted(keep(numba.njit(cache=True, **options)(function)))
     except RuntimeError as error:  # Numba found no directory it may write to
-        _warn_once(error)
-        return numba.njit(**options)(function)
+        warn_once(error)
+        return _uninterrupted(numba.njit(**options)(function))
 
 
-def _kept_with_care(dispatcher: Any) -> Any:
-    """Two things Numba's cache leaves undone: it looks at one file only, and lets the errors of a full disk through.
+def _uninterrupted(dispatcher: Any) -> Any:
+    """Have Ctrl-C wait while Numba compiles or loads: its lock would stay taken, and later fits wait for it forever."""
+    compile_for_args = dispatcher._compile_for_args
 
-    A function is compiled together with those it calls, so the stamp must cover all files they may stand in.
-    """
-    cache = dispatcher._cache
-    cache._cache_file._source_stamp = _sources()
-    save = cache.save_overload
+    def compile_whole(*args: Any, **keywords: Any) -> Any:
+        _require_room()
+        with _InterruptLater():
+            return compile_for_args(*args, **keywords)
 
-    def save_or_warn(signature: Any, result: Any) -> None:
-        try:
-            save(signature, result)
-        except OSError as error:
-            cache.disable()
-            _warn_once(error)
-
-    cache.save_overload = save_or_warn
+    dispatcher._compile_for_args = compile_whole
     return dispatcher
 
 
-@lru_cache(maxsize=1)
-def _sources() -> bytes:
-    """Hash of all compiled modules."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).digest()
-
-
-_warned = False
-
-
-def _warn_once(error: Exception) -> None:
-    """Say once per process that nothing can be kept."""
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn(
-            f"compiled code cannot be kept on disk ({error}); every process will compile anew. "
-            "Set NUMBA_CACHE_DIR to a directory that can be written.",
-            RuntimeWarning,
-            stacklevel=4,
+def _require_room() -> None:
+    """MemoryError where LLVM could find no room to load or compile a function: it would abort the process."""
+    left = address_space()
+    if left < ROOM:
+        raise MemoryError(
+            f"{left / 2**20:.0f} MB of address space are left, and loading compiled code may take {ROOM / 2**20:.0f}; "
+            "take fewer rows, or raise the limit (ulimit -v)"
         )
+
+
+class _InterruptLater:
+    """A Ctrl-C inside this block is what it was before it, but at the end. Signals are the main thread's alone."""
+
+    def __enter__(self) -> None:
+        self._pressed: list[tuple[int, Any]] = []
+        self._before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, lambda *pressed: self._pressed.append(pressed))
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is None:
+            return
+        signal.signal(signal.SIGINT, self._before)
+        if self._pressed and callable(self._before):
+            self._before(*self._pressed[0])
 
 
 def _call_llvm(name: str) -> Any:

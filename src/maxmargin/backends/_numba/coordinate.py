@@ -102,6 +102,8 @@ def free_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
             continue
         grows = alone_i and i >= 0 and low < 0 and (best_i >= best_j or not alone_j or j < 0 or high <= 0)
         k = i if grows else j
+        if k < 0:  # slopes overflow, and none is the least: the caller sees scores that are not finite
+            break
         fill_row(k, K, diagonal, lazy)
         grow, to_grow, shrink, to_shrink = slopes(k, grad, beta, lower, upper, epsilon)
         slope, towards = (-grow, to_grow) if grows else (shrink, to_shrink)

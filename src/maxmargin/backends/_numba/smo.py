@@ -53,7 +53,7 @@ def extremes(grad, up, down):
 
 @jit
 def find(grad, shift, value):
-    """First k with grad[k] + shift[k] == value."""
+    """First k with grad[k] + shift[k] == value; grad.size if there is none, as where a slope is NaN."""
     n = np.int32(grad.size)
     at = n
     for k in range(n):
@@ -63,7 +63,7 @@ def find(grad, shift, value):
 
 @jit
 def best_partner(grad, down, low, width, row, diagonal, i, scale, gain):
-    """j that gains most when i moves up with slope ``low``: max diff^2 / curvature over diff > 0.
+    """j that gains most when i moves up with slope ``low``: max diff^2 / curvature over diff > 0; grad.size if none.
 
     Only a ranking, so float32 will do: ``width`` (the largest diff) and ``scale`` (1 / the largest diagonal) bring
     both factors near 1 whatever the kernel's size.
@@ -137,10 +137,14 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         # second-order partner of i, exact minimiser along the pair, cut at the box
         ups, downs = up2 if i_side else up, down2 if j_side else down
         i = find(grad, ups, low)
+        if i == q:  # slopes overflow, and none is the least: the caller sees scores that are not finite
+            break
         fill_row(i, K, diagonal, lazy)
         j = best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain)
-        if not gain[j] > 0:  # squares that underflow: take the steepest instead
+        if j == q or not gain[j] > 0:  # squares that overflow or underflow: take the steepest instead
             j = find(grad, downs, high)
+        if j == q:
+            break
         wanted = (grad[j] + downs[j] - low) / curvature_of(K, diagonal, i, j)
         if j_side > i_side:  # both move away from zero and spend the budget
             wanted = min(wanted, slack / 2)

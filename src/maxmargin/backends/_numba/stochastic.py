@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._numba._jit import jit
-from maxmargin.backends._numba.dual_coordinate import shuffle
 from maxmargin.backends._numba.rows import axpy, dot, square
 
 #: Where a run keeps what it knows: steps so far, s, p, sum of the a_t, b, sum of a_t b_t, ||v||^2.
@@ -111,22 +110,33 @@ def mistakes(rows, push, visits, w, state, rate, bias):
 
 
 @jit
-def shuffled(visits, seed):
-    """Put every line of ``visits`` in random order; the next seed."""
-    for line in range(visits.shape[0]):
-        seed = shuffle(visits[line], visits.shape[1], seed)
-    return seed
+def shuffled(pool, place, out, seed):
+    """Fill ``out`` with the next values of endless passes over ``pool``, each in random order; (next place, seed).
+
+    Fisher and Yates from the front: what lies before ``place`` has had its turn in this pass. A value costs one swap,
+    however long the pool is.
+    """
+    for k in range(len(out)):
+        if place == len(pool):
+            place = 0
+        seed ^= seed << np.uint64(13)
+        seed ^= seed >> np.uint64(7)
+        seed ^= seed << np.uint64(17)
+        m = place + np.int64(seed % np.uint64(len(pool) - place))
+        pool[place], pool[m] = pool[m], pool[place]
+        out[k] = pool[place]
+        place += 1
+    return place, seed
 
 
 @jit
-def drawn(values, visits, seed):
-    """Fill ``visits`` with independent draws from ``values``; the next seed."""
-    for line in range(visits.shape[0]):
-        for k in range(visits.shape[1]):
-            seed ^= seed << np.uint64(13)
-            seed ^= seed >> np.uint64(7)
-            seed ^= seed << np.uint64(17)
-            visits[line, k] = values[np.int64(seed % np.uint64(len(values)))]
+def drawn(values, out, seed):
+    """Fill ``out`` with independent draws from ``values``; the next seed."""
+    for k in range(len(out)):
+        seed ^= seed << np.uint64(13)
+        seed ^= seed >> np.uint64(7)
+        seed ^= seed << np.uint64(17)
+        out[k] = values[np.int64(seed % np.uint64(len(values)))]
     return seed
 
 

@@ -8,11 +8,9 @@ import numpy as np
 
 from maxmargin._types import Array, FloatArray
 from maxmargin.calibration import Isotonic, Sigmoid, VennAbers
-from maxmargin.calibration._sigmoid import LEAST as LEAST_SIGMOID
 from maxmargin.exceptions import ExportError
 from maxmargin.io._onnx._graph import INT64, Graph
-from maxmargin.multiclass import CodeWords, OneVsOne, Scheme
-from maxmargin.multiclass._scheme import LEAST
+from maxmargin.multiclass import LEAST_PROBABILITY, CodeWords, OneVsOne, Scheme
 
 
 def class_values(classes: Array) -> Array:
@@ -82,7 +80,7 @@ def calibrated(graph: Graph, calibrators: list[Any], scores: str) -> str:
         a, b = np.array([one.a for one in calibrators]), np.array([one.b for one in calibrators])
         odds = graph.op("Exp", graph.affine(scores, a, b))
         p = graph.op("Div", 1.0, graph.op("Add", odds, 1.0))
-        return graph.op("Min", graph.op("Max", p, LEAST_SIGMOID), 1.0 - LEAST_SIGMOID)
+        return graph.op("Min", graph.op("Max", p, LEAST_PROBABILITY), 1.0 - LEAST_PROBABILITY)
     columns = [graph.take(scores, [k]) for k in range(len(calibrators))]
     return graph.join([_stepwise(graph, one, column) for one, column in zip(calibrators, columns, strict=True)])
 
@@ -127,11 +125,19 @@ def distribution(graph: Graph, scheme: Scheme, p: str, sharpness: float | None) 
         found = graph.join([graph.op("Sub", 1.0, p), p])
     else:
         found = _coupled(graph, scheme, p)
-    found = _shares(graph, graph.op("Max", found, LEAST))
+    found = _shares(graph, graph.op("Max", found, LEAST_PROBABILITY))
     if sharpness is None:
         return found
     z = graph.op("Mul", graph.op("Log", found), sharpness)
     return _shares(graph, graph.op("Exp", graph.op("Sub", z, graph.reduce("Max", z))))
+
+
+def own_distribution(graph: Graph, scheme: Scheme, scores: str) -> str:
+    """(rows, classes) probabilities of a machine whose tasks' scores are log-odds."""
+    p = graph.op("Sigmoid", scores)
+    if scheme.n_classes > 2:
+        return _coupled(graph, scheme, p)
+    return graph.join([graph.op("Sigmoid", graph.op("Neg", scores)), p])
 
 
 def _shares(graph: Graph, values: str) -> str:
@@ -141,13 +147,15 @@ def _shares(graph: Graph, values: str) -> str:
 def _coupled(graph: Graph, scheme: Scheme, p: str) -> str:
     if isinstance(scheme, OneVsOne):
         return _coupled_pairs(graph, scheme, p)
-    if isinstance(scheme, CodeWords) and not scheme.per_class:
+    if isinstance(scheme, CodeWords) and scheme.claimed is None:
         # the least-squares solution of scheme.couple is linear in p and 1: columns of a pseudo-inverse
         k, A = scheme.n_classes, np.where(scheme.words.T > 0, 1.0, 0.0)
         system = np.zeros((k + 1, k + 1))
         system[:k, :k], system[:k, k], system[k, :k] = A.T @ A, 1.0, 1.0
         inverse = np.linalg.pinv(system, rcond=np.finfo(float).eps * (k + 1))[:k]
         p = graph.op("Max", graph.op("Add", graph.product(p, A @ inverse[:, :k].T), inverse[:, k]), 0.0)
+    elif scheme.claimed is not None:
+        p = graph.take(p, np.argsort(scheme.claimed).tolist())
     total = graph.reduce("Sum", p)
     some = graph.op("Greater", total, 0.0)
     return graph.op("Where", some, graph.op("Div", p, graph.op("Where", some, total, 1.0)), 1.0 / scheme.n_classes)

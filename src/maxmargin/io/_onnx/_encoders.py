@@ -13,7 +13,7 @@ import numpy as np
 from maxmargin._types import Array, FloatArray
 from maxmargin.exceptions import ExportError
 from maxmargin.io._onnx._graph import Graph
-from maxmargin.io._onnx._table import Part, Table, joined
+from maxmargin.io._onnx._table import Columns, Table, joined
 
 #: What stands for missing text.
 NO_TEXT = ""
@@ -48,7 +48,7 @@ def _as_tensor_values(categories: Any, where: str) -> Array:
     return np.array([NO_TEXT if is_missing(value) else value for value in values], dtype=object)
 
 
-def _matches(graph: Graph, part: Part, categories: Array, where: str) -> str:
+def _matches(graph: Graph, part: Columns, categories: Array, where: str) -> str:
     """(rows, categories): 1.0 where a row has the category."""
     if part.text != (categories.dtype == object):
         raise ExportError(f"{where} has a column with both text and numbers; make it one of them")
@@ -86,20 +86,20 @@ def _missing(graph: Graph, X: str, marker: Any, where: str) -> str:
     return graph.op("Equal", X, float(marker))
 
 
-def _imputed(graph: Graph, step: Any, part: Part, j: int, where: str) -> Part:
+def _imputed(graph: Graph, step: Any, part: Columns, j: int, where: str) -> Columns:
     fill = step.statistics_[j]
     if not part.text:
-        return Part(
+        return Columns(
             graph.op("Where", _missing(graph, part.tensor, step.missing_values, where), float(fill), part.tensor), 1
         )
     gone = graph.op("Equal", part.tensor, np.array(_marker(step), dtype=object))
-    return Part(graph.op("Where", gone, np.array([[str(fill)]], dtype=object), part.tensor), 1, text=True)
+    return Columns(graph.op("Where", gone, np.array([[str(fill)]], dtype=object), part.tensor), 1, text=True)
 
 
-def _flag(graph: Graph, step: Any, part: Part, where: str) -> Part:
+def _flag(graph: Graph, step: Any, part: Columns, where: str) -> Columns:
     if part.text:
-        return Part(graph.number(graph.op("Equal", part.tensor, np.array(_marker(step), dtype=object))), 1)
-    return Part(graph.number(_missing(graph, part.tensor, step.missing_values, where)), 1)
+        return Columns(graph.number(graph.op("Equal", part.tensor, np.array(_marker(step), dtype=object))), 1)
+    return Columns(graph.number(_missing(graph, part.tensor, step.missing_values, where)), 1)
 
 
 def _marker(step: Any) -> list[list[str]]:

@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from maxmargin import __version__
 from maxmargin._types import Array
-from maxmargin._version import __version__
 from maxmargin.exceptions import ExportError
 
 #: Operator set: the first one in which ``Equal`` compares strings; onnxruntime 1.15 and later run it.

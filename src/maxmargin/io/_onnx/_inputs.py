@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
+from maxmargin._rows import dense
 from maxmargin._types import Array
 from maxmargin.exceptions import ExportError
 from maxmargin.io._onnx._encoders import NO_TEXT, is_missing, is_text
 from maxmargin.io._onnx._graph import DOUBLE, STRING, Graph
 from maxmargin.io._onnx._pipeline import column_parts, is_passed
-from maxmargin.io._onnx._table import Part, Table
+from maxmargin.io._onnx._table import Columns, Table
 
 #: Names of outputs.
 RESERVED = ("label", "scores", "probabilities", "prediction", "projection")
@@ -93,10 +93,10 @@ class Inputs:
             raise ExportError(
                 f"the inputs of the graph would be named {chosen}, some of them twice; rename the columns"
             )
-        parts = [Part("", 1, j in self.text) for j in range(len(self.names))]  # those not used have no tensor
+        parts = [Columns("", 1, j in self.text) for j in range(len(self.names))]  # those not used have no tensor
         for j in self.used:
             kind = STRING if j in self.text else DOUBLE
-            parts[j] = Part(graph.input(self._input_name(j), kind, 1), 1, j in self.text)
+            parts[j] = Columns(graph.input(self._input_name(j), kind, 1), 1, j in self.text)
         return Table(parts)
 
     # -- rows to check with -----------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Inputs:
             return frame.astype(dict.fromkeys([name for name in numbers if name in frame.columns], np.float64))
         if self.text:
             return np.asarray(sample, dtype=object)
-        return np.asarray(sample.toarray() if sp.issparse(sample) else sample, dtype=np.float64)
+        return np.asarray(dense(sample), dtype=np.float64)
 
     def feeds(self, rows: Any) -> dict[str, Array]:
         """The same rows as onnxruntime wants them."""

@@ -32,7 +32,7 @@ from maxmargin.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
-from maxmargin.kernels._compose import Exp, PolynomialOf, Power, Product, Sum
+from maxmargin.kernels.compositions import Exp, PolynomialOf, Power, Product, Sum
 
 #: Values of fixed rows whose differences with an input row are computed together: memory is this per input row.
 BLOCK_VALUES = 2**14

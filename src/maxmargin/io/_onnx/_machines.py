@@ -10,23 +10,42 @@ import numpy as np
 from scipy.special import softmax
 
 from maxmargin._types import Array, FloatArray
-from maxmargin.calibration import sharpened
-from maxmargin.certificates import is_approximation
-from maxmargin.estimators import KernelDiscriminantAnalysis, KernelLeastSquares
-from maxmargin.estimators._kernel_classifier import KernelClassifier
-from maxmargin.estimators._kernel_online import KernelOnline
-from maxmargin.estimators._linear_base import LinearRegressorMachine
-from maxmargin.estimators._linear_classifier import LinearClassifierMachine
-from maxmargin.estimators._linear_model import dense_coef
-from maxmargin.estimators._one_class import ROUNDING as ON_BOUNDARY
-from maxmargin.estimators._one_class import SVDD, OutlierMachine
-from maxmargin.estimators._regressors import KernelRegressor
+from maxmargin.delivered import ON_BOUNDARY, read
+from maxmargin.estimators import (
+    LSSVC,
+    SGDSVC,
+    SVC,
+    SVDD,
+    SVR,
+    KernelDiscriminantAnalysis,
+    KernelLeastSquares,
+    KernelPegasosSVC,
+    KernelPerceptron,
+    LinearClassifier,
+    LinearRegressor,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    PegasosSVC,
+    Perceptron,
+)
 from maxmargin.exceptions import ExportError
-from maxmargin.io._onnx._decisions import calibrated, chosen, class_values, decided, distribution, positive_or_not
+from maxmargin.io._onnx._decisions import (
+    calibrated,
+    chosen,
+    class_values,
+    decided,
+    distribution,
+    own_distribution,
+    positive_or_not,
+)
 from maxmargin.io._onnx._graph import DOUBLE, INT64, Graph, tensor_kind
 from maxmargin.io._onnx._kernels import Diagonal, expression
-from maxmargin.io._onnx._sums import ROUNDING, KernelSums, LinearSums, dense, kernel_sums
+from maxmargin.io._onnx._sums import ROUNDING, KernelSums, LinearSums, scaled_tensor, sums_of
 from maxmargin.kernels import Precomputed
+from maxmargin.multiclass import LIKELIHOOD
 
 Outputs = dict[str, Array]
 
@@ -65,27 +84,6 @@ def export_machine(graph: Graph, machine: Any, X: str) -> Exported:
     raise ExportError(f"a model of type {type(machine).__name__} cannot be exported; what can be: {MACHINES}")
 
 
-def sums_of(machine: Any) -> LinearSums | KernelSums:
-    """What a machine adds up for every row."""
-    if is_approximation(machine):
-        return kernel_sums(machine, np.ascontiguousarray(machine.landmark_coef_.T), machine.intercept_)
-    if isinstance(machine, KernelClassifier):
-        coef = machine._scheme.per_task(dense(machine.dual_coef_), machine._support_label)
-        return kernel_sums(machine, coef, machine.intercept_)
-    if isinstance(machine, KernelOnline):
-        return kernel_sums(machine, dense(machine.dual_coef_).T, machine.intercept_)
-    if isinstance(machine, KernelDiscriminantAnalysis):
-        return kernel_sums(machine, machine.dual_coef_, machine.intercept_)
-    if isinstance(machine, KernelLeastSquares):
-        coef = machine.dual_coef_.reshape(len(machine.dual_coef_), -1)
-        return kernel_sums(machine, coef, np.zeros(coef.shape[1]))
-    if isinstance(machine, OutlierMachine):
-        return kernel_sums(machine, dense(machine.dual_coef_).T, np.zeros(1))
-    if isinstance(machine, KernelRegressor):
-        return kernel_sums(machine, dense(machine.dual_coef_).T, machine.intercept_)
-    return LinearSums(dense_coef(machine).astype(np.float64), np.atleast_1d(machine.intercept_).astype(np.float64))
-
-
 def _tensor(graph: Graph, sums: LinearSums | KernelSums, X: str) -> str:
     """The sums, NaN for rows that are not finite: the machines refuse those, which a graph cannot."""
     return graph.op("Add", sums.tensor(graph, X), graph.reduce("Sum", graph.op("Mul", X, 0.0)))
@@ -96,7 +94,9 @@ def _tensor(graph: Graph, sums: LinearSums | KernelSums, X: str) -> str:
 
 def _classifier(graph: Graph, machine: Any, X: str) -> Exported:
     machine._before_predict()  # refuses parameters that make no sense together
-    sums, scheme, classes = sums_of(machine), machine._scheme, machine.classes_
+    fitted, classes = read(machine), machine.classes_
+    sums, scheme = sums_of(fitted), fitted.scheme
+    assert scheme is not None  # it is a classifier
     k, labels = len(classes), class_values(classes)
     tasks = _tensor(graph, sums, X)
     width = len(sums.intercept)
@@ -115,6 +115,11 @@ def _classifier(graph: Graph, machine: Any, X: str) -> Exported:
         p = distribution(graph, seen_scheme, p, machine.sharpness_ if k > 2 else None)
         outputs["probabilities"] = Output(p, DOUBLE, k)
         label = chosen(graph, classes, p)
+    elif machine._has_probabilities:
+        one = k > 2 and machine.multiclass_ == LIKELIHOOD
+        p = graph.op("Softmax", tasks, axis=1) if one else own_distribution(graph, scheme, tasks)
+        outputs["probabilities"] = Output(p, DOUBLE, k)
+        label = chosen(graph, classes, p)
     else:
         label = positive_or_not(graph, classes, tasks) if k == 2 else chosen(graph, classes, decisions)
     outputs = {"label": Output(label, tensor_kind(labels), None), **outputs}
@@ -126,9 +131,8 @@ def _classified(machine: Any, scores: FloatArray) -> Outputs:
     scheme, two = machine._scheme, len(machine.classes_) == 2
     shown = scores.ravel() if two else scores if _keeps_pairs(machine) else scheme.decide(scores)
     outputs = {"scores": shown}
-    if _is_calibrated(machine):
-        p = machine._coupled(scores)
-        p = p if two else sharpened(p, machine.sharpness_)
+    if machine._has_probabilities:
+        p = machine._probabilities(scores)
         return {"label": machine.classes_[np.argmax(p, axis=1)], **outputs, "probabilities": p}
     return {"label": machine.classes_[scheme.classes_of(scores)], **outputs}
 
@@ -144,7 +148,7 @@ def _keeps_pairs(machine: Any) -> bool:
 
 
 def _discriminant(graph: Graph, machine: Any, X: str) -> Exported:
-    sums, classes = sums_of(machine), machine.classes_
+    sums, classes = sums_of(read(machine)), machine.classes_
     Z = _tensor(graph, sums, X)
     with np.errstate(divide="ignore"):
         offsets = np.log(machine.priors_) - 0.5 * (machine.means_**2).sum(axis=1)
@@ -181,7 +185,7 @@ def _discriminant(graph: Graph, machine: Any, X: str) -> Exported:
 
 
 def _regressor(graph: Graph, machine: Any, X: str) -> Exported:
-    sums = sums_of(machine)
+    sums = sums_of(read(machine))
     values = _tensor(graph, sums, X)
     width = len(sums.intercept)
     flat = np.ndim(getattr(machine, "dual_coef_", np.zeros(1))) == 1 or not isinstance(machine, KernelLeastSquares)
@@ -197,7 +201,8 @@ def _regressor(graph: Graph, machine: Any, X: str) -> Exported:
 
 
 def _outliers(graph: Graph, machine: Any, X: str) -> Exported:
-    sums, offset = sums_of(machine), float(machine.offset_[0])
+    fitted, offset = read(machine), float(machine.offset_[0])
+    sums = sums_of(fitted)
     raw = _tensor(graph, sums, X)
     ball = isinstance(machine, SVDD)
     if ball and isinstance(machine.kernel_, Precomputed):
@@ -205,7 +210,8 @@ def _outliers(graph: Graph, machine: Any, X: str) -> Exported:
             "SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use another kernel"
         )
     if ball:
-        raw = graph.op("Sub", raw, expression(machine.kernel_, Diagonal(graph, X)))
+        seen = scaled_tensor(graph, X, fitted.scaling)
+        raw = graph.op("Sub", graph.affine(raw, 2.0, 0.0), expression(machine.kernel_, Diagonal(graph, seen)))
     difference = graph.op("Sub", raw, offset)
     near = graph.affine(graph.op("Abs", raw), ON_BOUNDARY, ON_BOUNDARY * abs(offset))
     scores = graph.op("Where", graph.op("LessOrEqual", graph.op("Abs", difference), near), 0.0, difference)
@@ -216,7 +222,7 @@ def _outliers(graph: Graph, machine: Any, X: str) -> Exported:
     }
 
     def own(rows: Any) -> FloatArray:
-        return (machine._scores(rows, dense(machine.dual_coef_).ravel()) - machine._self_similarity(rows))[:, None]
+        return machine._raw_scores(rows)[:, None]
 
     def decide(values: FloatArray) -> Outputs:
         values = values.ravel()
@@ -225,15 +231,17 @@ def _outliers(graph: Graph, machine: Any, X: str) -> Exported:
         return {"label": np.where(shown >= 0, 1, -1), "scores": shown}
 
     def rounding(rows: Any) -> FloatArray:
-        more = ROUNDING * np.abs(machine._self_similarity(rows))[:, None] if ball else 0.0
-        return sums.rounding(rows) + more
+        if not ball:
+            return sums.rounding(rows)
+        return 2.0 * sums.rounding(rows) + ROUNDING * np.abs(machine._self_similarity(rows))[:, None]
 
     return Exported(raw, 1, outputs, own, decide, rounding)
 
 
 _TRANSLATIONS: list[tuple[Any, Callable[[Graph, Any, str], Exported]]] = [
-    ((KernelClassifier, KernelOnline, LinearClassifierMachine), _classifier),
+    ((SVC, NuSVC, LSSVC, KernelPegasosSVC, KernelPerceptron), _classifier),
+    ((LinearSVC, LinearClassifier, PegasosSVC, SGDSVC, Perceptron), _classifier),
     (KernelDiscriminantAnalysis, _discriminant),
-    ((KernelRegressor, LinearRegressorMachine, KernelLeastSquares), _regressor),
-    (OutlierMachine, _outliers),
+    ((SVR, NuSVR, LinearSVR, LinearRegressor, KernelLeastSquares), _regressor),
+    ((OneClassSVM, SVDD), _outliers),
 ]

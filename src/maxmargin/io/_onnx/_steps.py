@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from maxmargin.delivered import read
 from maxmargin.exceptions import ExportError
 from maxmargin.io._onnx._graph import Graph
-from maxmargin.io._onnx._machines import sums_of
-from maxmargin.io._onnx._sums import KernelSums, LinearSums, dense
+from maxmargin.io._onnx._sums import KernelSums, dense, sums_of
 from maxmargin.io._onnx._table import Table
-from maxmargin.maps._monomials import Collapsed, multinomial_roots, multisets, starts
-from maxmargin.maps._nystroem import _triangular
+from maxmargin.maps.monomials import Collapsed, multinomial_roots, multisets, starts
 
 #: Most features of a polynomial map that a graph is built for.
 MOST_FEATURES = 20_000
@@ -103,7 +102,7 @@ def waves(graph: Graph, step: Any, X: str) -> str:
 def landmarks(graph: Graph, step: Any, X: str) -> str:
     """NystroemMap: kernel values with the landmarks times the pseudo-inverse of F', K_mm = F F'."""
     F = step.factor_
-    if _triangular(F):
+    if F.shape[0] == F.shape[1]:  # triangular; one made of eigenvectors has fewer columns
         whiten = solve_triangular(F, np.eye(len(F)), lower=True).T
     else:
         whiten = F / np.square(F).sum(axis=0)
@@ -157,8 +156,7 @@ def _ordered(graph: Graph, expansion: Any, X: str) -> str:
 
 def discriminants(graph: Graph, step: Any, X: str) -> str:
     """KernelDiscriminantAnalysis as a step: its projection."""
-    sums: LinearSums | KernelSums = sums_of(step)
-    return graph.take(sums.tensor(graph, X), np.arange(step._n_features_out))
+    return graph.take(sums_of(read(step)).tensor(graph, X), np.arange(step._n_features_out))
 
 
 def width_of(step: Any, before: int) -> int:

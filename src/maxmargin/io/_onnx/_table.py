@@ -10,7 +10,7 @@ from maxmargin.exceptions import ExportError
 from maxmargin.io._onnx._graph import Graph
 
 
-class Part(NamedTuple):
+class Columns(NamedTuple):
     """A tensor (rows, width) of numbers, or of text."""
 
     tensor: str
@@ -21,23 +21,23 @@ class Part(NamedTuple):
 class Table:
     """Parts side by side; if there are several, each is one column."""
 
-    def __init__(self, parts: list[Part]):
+    def __init__(self, parts: list[Columns]):
         self.parts = parts
 
     @classmethod
     def of(cls, tensor: str, width: int) -> Table:
         """A matrix of numbers."""
-        return cls([Part(tensor, width)])
+        return cls([Columns(tensor, width)])
 
     @property
     def width(self) -> int:
         return sum(part.width for part in self.parts)
 
-    def column(self, graph: Graph, j: int) -> Part:
+    def column(self, graph: Graph, j: int) -> Columns:
         """Column j by itself."""
         if len(self.parts) == 1 and self.parts[0].width > 1:
             part = self.parts[0]
-            return Part(graph.take(part.tensor, [j]), 1, part.text)
+            return Columns(graph.take(part.tensor, [j]), 1, part.text)
         return self.parts[j]
 
     def take(self, graph: Graph, columns: list[int]) -> Table:
@@ -46,7 +46,7 @@ class Table:
             part = self.parts[0]
             if columns == list(range(part.width)):
                 return self
-            return Table([Part(graph.take(part.tensor, columns), len(columns), part.text)])
+            return Table([Columns(graph.take(part.tensor, columns), len(columns), part.text)])
         return Table([self.parts[j] for j in columns])
 
     def numbers(self, graph: Graph, wanted_by: str) -> str:

@@ -1,4 +1,4 @@
-"""Kernels of the kernel room: more leaves than machines offer, and the algebra of M23 on one or two of them."""
+"""Kernels of the kernel room: more leaves than machines offer, and the algebra of kernels on one or two of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of a linear classifier of many classes (M21), with their gradients; the page shows the source of these.
+"""Losses of a linear classifier of many classes, with their gradients; the page shows the source of these.
 
 Scores F (n, classes) with F_im = w_m . x_i + b_m, and labels 0 .. classes - 1. Every loss gives (L_i of every row,
 dL_i/dF_im); at a kink one of the subgradients, that of the flat side.

@@ -1,4 +1,4 @@
-"""What every point is to a fitted machine: status, zone, dual variable and slack (M2, M3)."""
+"""What every point is to a fitted machine: status, zone, dual variable and slack."""
 
 from __future__ import annotations
 
@@ -28,11 +28,14 @@ BY_ZONE = ("beyond its margin", "on its margin", "", "inside the strip", "on the
 BY_SIDE = ("right", "", "", "", "", "misclassified", "")
 
 
-def point_facts(model: Any, task: str, X: np.ndarray, y: np.ndarray | None, tol: float) -> dict[str, np.ndarray]:
-    """Arrays of shape (n,), or (n, tasks) with more than one task; what a machine cannot say is left out."""
+def point_facts(model: Any, task: str, X: np.ndarray, y: np.ndarray | None, tol: float | None) -> dict[str, np.ndarray]:
+    """Arrays of shape (n,), or (n, tasks) with more than one task; what a machine cannot say is left out.
+
+    ``tol`` takes the place of inspection's own tolerance.
+    """
     facts: dict[str, np.ndarray] = {}
     if task == "classify":
-        facts = {"wrong": (model.predict(X) != y).astype(np.uint8), **_zones(model, X, y)}
+        facts = {"wrong": (model.predict(X) != y).astype(np.uint8), **_zones(model, X, y, tol)}
     try:
         found = status(model, X, y, tol=tol)
     except TypeError:  # a perceptron, and kernel machines that learn online: no optimum, no statuses
@@ -103,9 +106,9 @@ def _margin(model: Any, X: np.ndarray, y: Any) -> np.ndarray:
     return np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X)
 
 
-def _zones(model: Any, X: np.ndarray, y: Any) -> dict[str, np.ndarray]:
+def _zones(model: Any, X: np.ndarray, y: Any, tol: float | None) -> dict[str, np.ndarray]:
     try:
-        return {"zone": _codes(zones(model, X, y), ZONES)}
+        return {"zone": _codes(zones(model, X, y, tol), ZONES)}
     except TypeError:
         if len(model.classes_) > 2:
             return {}
@@ -119,11 +122,10 @@ def tube_of(model: Any, X: np.ndarray, y: np.ndarray | None) -> float:
     """Half the width of a regressor's tube; nu-SVR chooses its own, on which its unbound support vectors lie."""
     if hasattr(model, "epsilon"):
         return float(model.epsilon)
-    residual, alpha = np.abs(y - model.predict(X))[model.support_], np.abs(model.dual_coef_[0])
-    free = (alpha > 1e-6 * model.C) & (alpha < (1 - 1e-6) * model.C)
-    if free.any():
-        return float(np.median(residual[free]))
-    return float(residual.min(initial=0.0))
+    residual, found = np.abs(y - model.predict(X)), status(model, X, y).status
+    if (found == STATUSES[1]).any():
+        return float(np.median(residual[found == STATUSES[1]]))
+    return float(residual[model.support_].min(initial=0.0))
 
 
 def _codes(names: np.ndarray, order: tuple[str, ...]) -> np.ndarray:

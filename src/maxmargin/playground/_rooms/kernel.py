@@ -1,4 +1,4 @@
-"""The kernel room (M22 to M25): a kernel's Gram matrix, its spectrum and Mercer's condition, and a map written out."""
+"""The kernel room: a kernel's Gram matrix, its spectrum and Mercer's condition, and a map written out."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ def likeness(body: Mapping[str, Any], job: Job) -> Answer:
     left, right, bottom, top = view(body)
     z = np.array([[number(body, "zx", left, right), number(body, "zy", bottom, top)]])
     with np.errstate(over="ignore"):
-        found = composition_of(body).make()(grid((left, right, bottom, top), columns, rows), z)
+        kernel = composition_of(body).make()
+        found = job.drawn(lambda cells: kernel(cells, z), grid((left, right, bottom, top), columns, rows))
     if not np.isfinite(found).all():
         raise ValueError("the kernel is too large for the plane: it overflows; choose a smaller width or degree")
     return Answer({}, {"scores": found.astype(np.float32).reshape(rows, columns)})
@@ -88,7 +89,8 @@ def features(body: Mapping[str, Any], job: Job) -> Answer:
     if machine:
         model = fit(Call("SVC", {"C": cost, "kernel": "linear"}), Phi, y, job).model
         columns, rows = whole(body, "columns", 2, FINEST_GRID, 100), whole(body, "rows", 2, FINEST_GRID, 75)
-        scores = model.decision_function(squares.transform(grid(view(body), columns, rows)))
+        cells = grid(view(body), columns, rows)
+        scores = job.drawn(lambda part: model.decision_function(squares.transform(part)), cells)
         arrays |= {"scores": scores.astype(np.float32).reshape(rows, columns), "normal": model.coef_[0]}
         values |= {"offset": float(model.intercept_[0]), "classes": model.classes_, "accuracy": model.score(Phi, y)}
     if choice(body, "detail", ("coarse", "fine"), "fine") == "fine":

@@ -1,4 +1,4 @@
-"""The loss room (M29): a linear classifier of many classes, one gradient step after the other."""
+"""The loss room: a linear classifier of many classes, one gradient step after the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANY: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 }
 #: Losses of one margin for one-vs-all.
 BINARY = ("hinge", "squared_hinge", "logistic", "perceptron", "squared")
-#: The curves of M11, in the order of the page.
+#: The curves of the losses, in the order of the page.
 CURVES = ("zero_one", "sigmoid", "hinge", "squared_hinge", "perceptron", "logistic", "exponential", "squared")
 #: Weights and biases beyond this have left the picture: the step was too long.
 FARTHEST_WEIGHT = 1e3
@@ -75,7 +75,7 @@ def descend(body: Mapping[str, Any], job: Job) -> Answer:
 
 
 def curves(body: Mapping[str, Any], job: Job) -> Answer:
-    """The losses of M11 over the margin, for the class +1."""
+    """The losses over the margin, for the class +1."""
     low, high = number(body, "low", -100, 100, -3.0), number(body, "high", -100, 100, 3.0)
     if not low < high:
         raise BadRequest(f"low must be less than high, got {low:g} and {high:g}")

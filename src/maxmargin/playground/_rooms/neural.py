@@ -1,4 +1,4 @@
-"""The neural room (M30): scikit-learn's multi-layer perceptron beside a support vector machine, on the same points."""
+"""The neural room: scikit-learn's multi-layer perceptron beside a support vector machine, on the same points."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def train(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
             if time.perf_counter() - began > FRAME_SECONDS:
                 break
         taken += time.perf_counter() - began
-        values, arrays = _picture(model, rows, body)
+        values, arrays = _picture(model, rows, body, job)
         ended = done == epochs or taken >= TRAIN_SECONDS
         values |= {"epochs": done, "wanted": epochs, "ended": ended, "milliseconds": 1e3 * taken}
         values |= {"parameters": sum(part.size for part in (*model.coefs_, *model.intercepts_))}
@@ -69,7 +69,7 @@ def machine(body: Mapping[str, Any], job: Job) -> Answer:
         fitted = fit(call, rows.X[~rows.held], rows.y[~rows.held], job)
     except NotSeparableError as error:
         return Answer({"separable": False, "message": str(error), "code": code})
-    values, arrays = _picture(fitted.model, rows, body)
+    values, arrays = _picture(fitted.model, rows, body, job)
     values |= {"separable": True, "milliseconds": fitted.milliseconds, "certificate": proof(fitted.model)}
     return Answer({**values, "vectors": len(fitted.model.support_), "code": code}, arrays)
 
@@ -105,15 +105,18 @@ def _network(body: Mapping[str, Any]) -> Call:
     )
 
 
-def _picture(model: Any, rows: Rows, body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _picture(model: Any, rows: Rows, body: Mapping[str, Any], job: Job) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Scores (two classes) or classes (more) on the grid, and how many points are right."""
     columns, lines = whole(body, "columns", 2, FINEST_GRID, 100), whole(body, "rows", 2, FINEST_GRID, 75)
     cells, right = grid(view(body), columns, lines), model.predict(rows.X) == rows.y
     arrays = {"wrong": (~right).astype(np.uint8), "held": rows.held.astype(np.uint8)}
     if len(model.classes_) > 2:
-        arrays["regions"] = model.predict(cells).astype(np.uint8).reshape(lines, columns)
+        arrays["regions"] = job.drawn(model.predict, cells).astype(np.uint8).reshape(lines, columns)
     else:
-        scores = model.predict_proba(cells)[:, 1] - 0.5 if hasattr(model, "coefs_") else model.decision_function(cells)
+        network = hasattr(model, "coefs_")
+        scores = job.drawn(
+            (lambda part: model.predict_proba(part)[:, 1] - 0.5) if network else model.decision_function, cells
+        )
         arrays["scores"] = scores.astype(np.float32).reshape(lines, columns)
     values = {"classes": model.classes_, "accuracy": right[~rows.held].mean(), "rows": int((~rows.held).sum())}
     values["held"] = right[rows.held].mean() if rows.held.any() else None

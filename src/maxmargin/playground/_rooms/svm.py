@@ -1,4 +1,4 @@
-"""The SVM room (M28): fits the points on the screen and says everything about the solution."""
+"""The SVM room: fits the points on the screen and says everything about the solution."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fit_points(body: Mapping[str, Any], job: Job) -> Answer:
         fitted = fit(problem.call, problem.X, problem.y, job)
     except NotSeparableError as error:
         return _not_separable(problem, error)
-    answer = _picture(problem, fitted, body)
+    answer = _picture(problem, fitted, body, job)
     return Answer({**answer.values, **_words(problem, fitted)}, answer.arrays) if fine else answer
 
 
@@ -62,7 +62,7 @@ def animate(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
         except NotSeparableError as error:
             yield _not_separable(problem, error)
             return
-        answer = _picture(so_far, fitted, body)
+        answer = _picture(so_far, fitted, body, job)
         words = {"steps": steps, "unit": problem.unit, "frame": number, "frames": len(moments)}
         yield Answer({**answer.values, **words, "code": _code(so_far)}, answer.arrays)
         if _finished(fitted.model):
@@ -100,7 +100,7 @@ def schemes(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
         except ValueError as error:  # this scheme has no such machine; the others may
             yield Answer({"scheme": scheme, "separable": False, "message": str(error)})
             continue
-        model, answer = fitted.model, _picture(problem, fitted, body)
+        model, answer = fitted.model, _picture(problem, fitted, body, job)
         about = {"scheme": scheme, "machines": int(np.size(model.intercept_)), "vectors": len(model.support_)}
         yield Answer({**answer.values, **about}, answer.arrays)
 
@@ -118,7 +118,7 @@ KINDS: dict[str, Handler] = {
 # -- what the answers hold ----------------------------------------------------------------------------------------
 
 
-def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any]) -> Answer:
+def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any], job: Job) -> Answer:
     """Scores (two classes, one class), classes (more of them) or a curve (regression) on the grid, and the points."""
     model, task = fitted.model, problem.task
     columns, rows = whole(body, "columns", 2, FINEST_GRID, 100), whole(body, "rows", 2, FINEST_GRID, 80)
@@ -127,14 +127,14 @@ def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any]) -> Answe
     values: dict[str, Any] = {"task": task, "separable": True}
     if task == "regress":
         x = np.linspace(where[0], where[1], columns)
-        arrays["curve"] = model.predict(x[:, None]).astype(np.float32)
+        arrays["curve"] = job.drawn(model.predict, x[:, None]).astype(np.float32)
         values["tube"] = tube_of(model, problem.X, problem.y)
     else:
         cells = grid(where, columns, rows)
         if task == "classify" and len(model.classes_) > 2:
-            arrays["regions"] = model.predict(cells).astype(np.uint8).reshape(rows, columns)
+            arrays["regions"] = job.drawn(model.predict, cells).astype(np.uint8).reshape(rows, columns)
         else:
-            scores = without_noise(model, model.decision_function(cells))
+            scores = without_noise(model, job.drawn(model.decision_function, cells))
             arrays["scores"] = scores.astype(np.float32).reshape(rows, columns)
             values["constant"] = bool(np.ptp(scores) == 0)
     values["milliseconds"] = {"fit": fitted.milliseconds, "grid": 1e3 * (time.perf_counter() - began)}
@@ -158,9 +158,9 @@ def _while_moving(problem: Problem) -> Problem:
     return problem
 
 
-def _near(problem: Problem, model: Any) -> float:
-    """How near to a margin is on it: as near as the fit was asked to come."""
-    return min(0.4, max(1e-3, 2 * model.certificate_.kkt)) if "gap_tol" in problem.call.options else 1e-3
+def _near(problem: Problem, model: Any) -> float | None:
+    """How near to a margin is on it: what inspection says; of a rough picture as near as the fit was asked to come."""
+    return min(0.4, max(1e-3, 2 * model.certificate_.kkt)) if "gap_tol" in problem.call.options else None
 
 
 def _words(problem: Problem, fitted: Fitted) -> dict[str, Any]:

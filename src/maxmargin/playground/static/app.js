@@ -115,8 +115,8 @@ function travel(step) {
   announce(step < 0 ? "undone" : "done again");
 }
 
-function fromAddress(names) {
-  const [name, text] = location.hash.slice(1).split("/");
+function fromAddress(names, address) {
+  const [name, text] = new URL(address).hash.slice(1).split("/");
   if (!names.includes(name)) return [names[0], null];
   const state = text ? unpacked(text) : null;
   if (text && state === null) toast("The link is damaged; this is the room as it begins.");
@@ -156,5 +156,6 @@ for (const { name, title } of rooms) {
   element("rooms").append(anchor);
 }
 const names = rooms.map((room) => room.name);
-addEventListener("hashchange", () => enter(...fromAddress(names)));
-await enter(...fromAddress(names));
+// The address of the event, not location: the link to the room that is being left may have been written there meanwhile.
+addEventListener("hashchange", ({ newURL }) => enter(...fromAddress(names, newURL)));
+await enter(...fromAddress(names, location.href));

@@ -1,4 +1,4 @@
-// The kernel room (M22 to M25): Gram matrix, spectrum, Mercer's condition and its witness, and a map in space.
+// The kernel room: Gram matrix, spectrum, Mercer's condition and its witness, and a map in space.
 
 import { Chart } from "../lib/chart.js";
 import { classColour, cssColour } from "../lib/colours.js";

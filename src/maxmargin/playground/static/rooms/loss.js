@@ -1,4 +1,4 @@
-// The loss room (M29): a linear classifier of three or more classes, its loss, and gradient steps.
+// The loss room: a linear classifier of three or more classes, its loss, and gradient steps.
 
 import { Chart, key } from "../lib/chart.js";
 import { classColour } from "../lib/colours.js";

@@ -1,4 +1,4 @@
-// The neural room (M30): a network and a support vector machine on the same points, side by side.
+// The neural room: a network and a support vector machine on the same points, side by side.
 
 import { Chart } from "../lib/chart.js";
 import { classColour, cssColour } from "../lib/colours.js";

@@ -1,4 +1,4 @@
-// The SVM room (M28): points, machine, solver, and what the library says about the solution.
+// The SVM room: points, machine, solver, and what the library says about the solution.
 
 import { card, button, choice, guide, make, select } from "../lib/controls.js";
 import { Plane } from "../lib/plane.js";

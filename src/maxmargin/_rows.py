@@ -1,0 +1,51 @@
+"""Rows of any kind: arrays, sparse matrices, and sequences of anything that a user's kernel takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from maxmargin._types import IntArray, RowData
+
+
+def take(X: RowData, rows: IntArray) -> RowData:
+    """Some of the rows."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X[rows]
+    return [X[i] for i in rows]
+
+
+def count(X: RowData) -> int:
+    """Number of rows of an array, a sparse matrix or a sequence."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def dense(values: Any) -> Any:
+    """An array of the same values and of the same precision."""
+    return values.toarray() if sp.issparse(values) else np.asarray(values)
+
+
+def as_rows(X: RowData) -> RowData:
+    """Numbers as a float64 array or CSR matrix; anything else (strings, sets) untouched."""
+    if sp.issparse(X):
+        return canonical(sp.csr_array(X, dtype=np.float64))
+    if isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32) and X.ndim == 2:
+        return X.astype(np.float64, copy=False)
+    array = np.asarray(X)
+    if array.dtype.kind in "OUS":
+        return array
+    return check_array(array, dtype=np.float64, ensure_min_samples=0, ensure_min_features=0)
+
+
+def canonical(X: sp.csr_array) -> sp.csr_array:
+    """The same matrix without repeated entries and with 32-bit column numbers; wider ones only where needed."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype == np.int32 or max(X.shape[1], X.nnz) > np.iinfo(np.int32).max:
+        return X
+    narrowed = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sp.csr_array(narrowed, shape=X.shape)

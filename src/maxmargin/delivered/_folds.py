@@ -1,0 +1,30 @@
+"""What a model keeps of its cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from maxmargin._types import FloatArray, IntArray
+
+
+class Support(NamedTuple):
+    """Training rows that a model predicts with."""
+
+    rows: IntArray
+    vectors: Any
+
+
+class Folds(NamedTuple):
+    """The models of a cross-validation, each fitted without the rows of its fold."""
+
+    number: IntArray  # the fold of every row that counts; -1: in none
+    coef: Any  # per fold, what the family keeps
+    intercept: FloatArray  # (folds, tasks)
+
+
+class FoldTables(NamedTuple):
+    """Coefficients of all folds' machines on the rows that any of them uses."""
+
+    support: Support
+    label: IntArray  # of these rows
+    tables: FloatArray  # (folds, lines, rows), as the scheme packs them

@@ -1,0 +1,30 @@
+"""What holds for the suite as a whole."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+#: Threads that end by themselves when the process does: our pool's and joblib's.
+LASTING = ("maxmargin", "QueueManagerThread", "QueueFeederThread", "ExecutorManagerThread")
+
+
+def keeps_alive(thread: threading.Thread) -> bool:
+    """Whether the end of the process would wait for it: a plain thread, or a test server's loop with open sockets."""
+    if thread is threading.main_thread() or thread.name.startswith(LASTING):
+        return False
+    return not thread.daemon or thread.name.startswith("asyncio-portal")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What a test has left running would keep the process alive, long after the last test has passed."""
+    left = [thread.name for thread in threading.enumerate() if keeps_alive(thread)]
+    if left:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        print(f"\nFAILED: threads that no test has ended: {', '.join(left)}")
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Functions go by their names: an address would give a test another name in every process."""
+    return getattr(val, "__name__", None) if callable(val) else None
