@@ -169,9 +169,18 @@ def exists(span: str, index: Index) -> bool:
         return words[0 if first == "make" else 1] in index.targets
     if first == "maxmargin" and words:
         return words[0] in index.commands
+    if span.startswith("python -m "):
+        return _module_exists(words[1], index)
     if "/" in span or FILE.search(span):
         return _path_exists(span, index)
     return _code_exists(span, index)
+
+
+def _module_exists(name: str, index: Index) -> bool:
+    """A module that ``python -m`` runs: a file, or a package with a ``__main__``."""
+    path = name.replace(".", "/")
+    files = (f"{below}/{path}{suffix}" for below in ("src", ".") for suffix in (".py", "/__main__.py"))
+    return any((index.root / file).exists() for file in files)
 
 
 def _path_exists(span: str, index: Index) -> bool:
@@ -266,6 +275,8 @@ def test_every_make_target_is_on_the_way_in() -> None:
         "make tset",
         "PYTHON=python3.13 make tset",
         "maxmargin tran mine.csv",
+        "python -m benchmarks.chairs",
+        "python -m benchmarks",
         "tests/unittests",
         "f = K gamma",
     ],
@@ -300,6 +311,8 @@ def test_a_wrong_folder_in_a_picture_is_seen() -> None:
         ".polynomial()",
         "make test",
         "maxmargin train mine.csv",
+        "python -m benchmarks.tables --read",
+        "python -m maxmargin",
         "tests/unit",
         "f = K beta",
         "gpu",
