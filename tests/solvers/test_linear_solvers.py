@@ -26,7 +26,7 @@ from maxmargin.losses import (
 from maxmargin.penalties import L1, L2, ElasticNet, NoPenalty
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers import LinearPoint, Status, Watch, dual_coordinate, features, make_linear_solver, semismooth
-from maxmargin.solvers._linear import conjugate_gradients, noted
+from maxmargin.solvers._linear import noted, solve_by_products
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.features import FeatureSets
 from maxmargin.solvers.head_start import HeadStart
@@ -107,7 +107,7 @@ def test_equations_by_rows_by_columns_and_by_conjugate_gradients_have_one_soluti
     )
     np.testing.assert_allclose(solve_equilibrated(matrix, rhs), expected, rtol=1e-6, atol=1e-6)
     monkeypatch.setattr("maxmargin.solvers._linear.CG_TOL", 1e-10)
-    found = conjugate_gradients(design, diagonal, weight, rhs, bias)
+    found = solve_by_products(design, diagonal, weight, rhs, bias)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 

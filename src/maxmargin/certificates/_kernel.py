@@ -250,18 +250,32 @@ def _rests(qp: DualQP, point: FloatArray) -> Iterator[tuple[float, FloatArray]]:
     if qp.budget is not None and not qp.budget_is_bound:
         sides: list[Array] = [qp.upper > 0, qp.lower < 0] if qp.balance else [np.ones(qp.n, dtype=bool)]
         for side in sides:
-            rest = math.fsum([*size[side & (size > 0)].tolist(), -qp.budget / len(sides)])
-            room = size if rest > 0 else np.where(size > 0, cap - size, 0.0)
-            yield rest, np.where(side, room, 0.0)
+            yield _rest(np.where(side, size, 0.0), cap, qp.budget / len(sides))
         return
-    if qp.balance:
-        rest = math.fsum([*point[size > 0].tolist(), -qp.total])
-        shrinks = (point > 0) == (rest > 0)
+    moved = 0.0
+    if qp.balance and qp.total:
+        yield _rest(size, cap, qp.total)
+    elif qp.balance:
+        rest = math.fsum(point[size > 0].tolist())
+        shrinks, moved = (point > 0) == (rest > 0), abs(rest)
         yield rest, np.where(size > 0, np.where(shrinks, size, cap - size), 0.0)
-    if qp.budget is not None:
-        rest = max(0.0, math.fsum([*size[size > 0].tolist(), -qp.budget]))
-        for side in (point > 0, point < 0):
+    if qp.budget is not None:  # a bound: both sides shrink where they must stay in balance, any row where not
+        rest = max(0.0, math.fsum([*size[size > 0].tolist(), -qp.budget, moved]))
+        for side in (point > 0, point < 0) if qp.balance else (size > 0,):
             yield rest, np.where(side, size, 0.0)
+
+
+def _rest(size: FloatArray, cap: FloatArray, prescribed: float) -> tuple[float, FloatArray]:
+    """(sum of ``size`` - ``prescribed``, how far each row could move to correct it).
+
+    The largest sum that the rows can hold may be the prescribed one, and either is rounded (nu sum C, or bounds 1/n).
+    Rows that are full then miss it by no more than that rounding, which is charged as if they could correct it.
+    """
+    rest = math.fsum([*size[size > 0].tolist(), -prescribed])
+    room = np.where(size > 0, cap - size, 0.0)
+    if rest > 0 or (float(room.sum()) < -rest <= summed(len(size) + 2) * prescribed):
+        room = size
+    return rest, room
 
 
 def judge_all(

@@ -21,19 +21,19 @@ from maxmargin.estimators._params import document_kernel
 from maxmargin.estimators._streamed import (
     DIRECT_ROWS,
     StreamedValues,
-    conjugate_gradients,
     draw_landmarks,
     gram_of,
+    solve_streamed,
     warn_unless_solved,
 )
 from maxmargin.kernels import Kernel
 from maxmargin.maps import LANDMARK_METHODS
+from maxmargin.solvers.conjugate import solve_refined
 from maxmargin.solvers.least_squares import (
     LeastSquaresSolution,
     falkon,
     solve_cholesky,
     solve_eigen,
-    solve_gradients,
 )
 
 #: Most rows of a closed form by eigendecomposition, unless it is asked for.
@@ -240,15 +240,15 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
             return blocks.collect(lambda K, rows: K.T @ (data.weight[rows, None] * (K @ a))) + lam * (K_mm @ a)
 
         with single_threaded_blas():
-            a, residual, steps = solve_gradients(apply, falkon(K_mm, mass, lam), right, self.tol, self.max_iter)
-        warn_unless_solved(FitOptions.of(self), residual, "take a larger lam")
+            a, residual, steps = solve_refined(apply, falkon(K_mm, mass, lam), right, self.tol, self.max_iter)
+        warn_unless_solved(FitOptions.of(self), residual, steps, "take a larger lam")
         return LeastSquaresSolution(a, residual, n_iter=steps), chosen
 
     def _by_gradients(self, data: Training, kernel: Kernel) -> LeastSquaresSolution:
         """All rows: K is never stored."""
         Y = data.y[data.kept]
-        a, residual, steps = conjugate_gradients(self, data, kernel, data.weight, float(self.lam), Y)
-        warn_unless_solved(FitOptions.of(self), residual, "take a larger lam")
+        a, residual, steps = solve_streamed(self, data, kernel, data.weight, float(self.lam), Y)
+        warn_unless_solved(FitOptions.of(self), residual, steps, "take a larger lam")
         return LeastSquaresSolution(a, residual, n_iter=steps)
 
     def _publish(self, data: Training, kernel: Kernel, solution: LeastSquaresSolution, rows: IntArray):

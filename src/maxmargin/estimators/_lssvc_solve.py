@@ -22,7 +22,7 @@ from maxmargin.estimators._machine import Training
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._run import Outcome
-from maxmargin.estimators._streamed import DIRECT_ROWS, conjugate_gradients, gram_of, warn_unless_solved
+from maxmargin.estimators._streamed import DIRECT_ROWS, gram_of, solve_streamed, warn_unless_solved
 from maxmargin.kernels import Kernel
 from maxmargin.problems import LSSVCProblem, Offsets
 from maxmargin.solvers import Record, Solution, Status
@@ -159,8 +159,8 @@ class _Run:
         """(the machines without the rows ``held``, f = K beta, steps, whether to tol) by conjugate gradients."""
         rows, bias, T = group.rows[~held], self.machine.fit_intercept, group.T[~held]
         part, C = self.data._replace(kept=self.data.kept[rows], weight=self.data.weight[rows]), self.C[rows]
-        some, residual, steps = conjugate_gradients(self.machine, part, self.kernel, C, 1.0, T, sum_zero=bias)
-        warn_unless_solved(self.options, residual, "take a smaller C")
+        some, residual, steps = solve_streamed(self.machine, part, self.kernel, C, 1.0, T, sum_zero=bias)
+        warn_unless_solved(self.options, residual, steps, "take a smaller C")
         f = gram_of(self.options, part, self.kernel).product(some)
         intercept = C @ (T - f) / C.sum() if bias else np.zeros(T.shape[1])
         beta = np.zeros_like(group.T)

@@ -16,6 +16,7 @@ from maxmargin.delivered import ON_BOUNDARY
 from maxmargin.estimators._base import KernelMachine
 from maxmargin.estimators._params import documented
 from maxmargin.kernels import Linear
+from maxmargin.kernels.rounding import summed
 from maxmargin.problems import OneClassProblem, SVDDProblem
 
 
@@ -204,10 +205,10 @@ class SVDD(OutlierMachine):
 
     def _problems(self, data, kernel):
         cost = row_costs(self._cost(data), data.weight)
-        if cost.sum() < 1 - 1e-12:
+        if cost.sum() < 1 - summed(len(cost)):
             raise ValueError(
                 f"C={self.C} is too small for these rows: C times the sum of the weights, {cost.sum():.3g}, must be "
-                f"at least 1; take C >= {self.C / cost.sum():.3g}"
+                f"at least 1; take C >= {self.C / cost.sum():.17g}"
             )
         return [(data.kept, SVDDProblem(kernel.diag(data.X)[data.kept], cost))]
 

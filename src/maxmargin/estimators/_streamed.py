@@ -19,7 +19,8 @@ from maxmargin.estimators._machine import Training, seed_of
 from maxmargin.estimators._options import FitOptions
 from maxmargin.kernels import Kernel
 from maxmargin.maps import choose_landmarks
-from maxmargin.solvers.least_squares import balanced, solve_gradients, without
+from maxmargin.solvers.conjugate import solve_refined
+from maxmargin.solvers.least_squares import balanced, without
 
 #: Most rows of a closed form, unless it is asked for.
 DIRECT_ROWS = 12_000
@@ -37,7 +38,7 @@ def draw_landmarks(model: KernelModel, data: Training, kernel: Kernel, count: in
     return np.sort(data.kept[drawn])
 
 
-def conjugate_gradients(
+def solve_streamed(
     model: KernelModel,
     data: Training,
     kernel: Kernel,
@@ -72,10 +73,10 @@ def conjugate_gradients(
 
     with single_threaded_blas():
         if not sum_zero:
-            a, residual, steps = solve_gradients(apply, precondition, root * Y, options.tol, options.max_iter)
+            a, residual, steps = solve_refined(apply, precondition, root * Y, options.tol, options.max_iter)
             return root * a, residual, steps
         system, right = balanced(root, apply, precondition), without(root * Y, root)
-        a, residual, steps = solve_gradients(*system, right, options.tol, options.max_iter)
+        a, residual, steps = solve_refined(*system, right, options.tol, options.max_iter)
     return root * without(a, root), residual, steps
 
 
@@ -85,12 +86,14 @@ def gram_of(options: FitOptions, data: Training, kernel: Kernel) -> Any:
     return gram if len(data.kept) == data.n else gram.take(data.kept, threads=options.threads)
 
 
-def warn_unless_solved(options: FitOptions, residual: float, softer: str) -> None:
+def warn_unless_solved(options: FitOptions, residual: float, steps: int, softer: str) -> None:
     """Tell the user if conjugate gradients ended above ``tol``; ``softer`` is the parameter that makes it easier."""
     if not residual <= options.tol:
+        spent = steps >= options.max_iter
+        when = f"after max_iter={options.max_iter} steps" if spent else "where rounding errors keep it,"
         warnings.warn(
-            f"conjugate gradients stopped after max_iter={options.max_iter} steps at a relative residual of "
-            f"{residual:.1e}; raise max_iter or tol, or {softer}",
+            f"conjugate gradients stopped {when} at a relative residual of {residual:.1e}; "
+            f"raise {'max_iter or tol' if spent else 'tol'}, or {softer}",
             ConvergenceWarning,
             stacklevel=levels_to_caller(),
         )

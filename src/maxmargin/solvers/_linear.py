@@ -12,6 +12,7 @@ from maxmargin._types import FloatArray
 from maxmargin.backends import Design
 from maxmargin.problems import LinearProblem, relative
 from maxmargin.solvers._base import Record, Status, Watch
+from maxmargin.solvers.conjugate import conjugate_gradients
 
 #: An estimate of the gap this near the goal is replaced by the gap of a feasible dual point.
 NEAR = 3.0
@@ -142,32 +143,19 @@ def weightless(problem: LinearProblem, d: int, watch: Watch) -> LinearSolution |
     return LinearSolution(point, Status.OPTIMAL, 0, tuple(watch.history), time.perf_counter() - watch.began)
 
 
-def conjugate_gradients(
+def solve_by_products(
     design: Design, diagonal: FloatArray, weight: FloatArray, rhs: FloatArray, bias: bool
 ) -> FloatArray:
     """An approximate solution of (diag + X'WX) x = rhs, bordered by the intercept's column of ones."""
 
-    def multiply(x: FloatArray) -> FloatArray:
+    def multiply(columns: FloatArray) -> FloatArray:
+        x = columns[:, 0]
         if not bias:
-            return diagonal * x + design.combine(weight * design.scores(x))
+            return (diagonal * x + design.combine(weight * design.scores(x)))[:, None]
         inner = weight * (design.scores(x[:-1]) + x[-1])
-        return np.append(diagonal * x[:-1] + design.combine(inner), inner.sum())
+        return np.append(diagonal * x[:-1] + design.combine(inner), inner.sum())[:, None]
 
-    x, left = np.zeros_like(rhs), rhs.copy()
-    towards, size = left.copy(), float(left @ left)
-    goal = CG_TOL**2 * size
-    for _ in range(CG_STEPS):
-        image = multiply(towards)
-        curvature = float(towards @ image)
-        if curvature <= 0:
-            break
-        step = size / curvature
-        x += step * towards
-        left -= step * image
-        before, size = size, float(left @ left)
-        if size <= goal:
-            break
-        towards = left + size / before * towards
+    x = conjugate_gradients(multiply, np.copy, rhs[:, None], CG_TOL, CG_STEPS)[0][:, 0]
     return x if x.any() else rhs
 
 

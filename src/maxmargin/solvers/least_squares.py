@@ -136,37 +136,6 @@ def solve_cholesky(
     return LeastSquaresSolution(a, residual, len(K), left_out)
 
 
-def solve_gradients(
-    apply: Callable[[FloatArray], FloatArray],
-    precondition: Callable[[FloatArray], FloatArray],
-    right: FloatArray,
-    tol: float,
-    max_iter: int,
-) -> tuple[FloatArray, float, int]:
-    """(x, relative residual, iterations) of apply(x) = right by preconditioned conjugate gradients, column by column.
-
-    All columns take their steps together.
-    """
-    x, r = np.zeros_like(right), right.copy()
-    z = precondition(r)
-    p, rho = z.copy(), np.einsum("ij,ij->j", r, z)
-    size = np.maximum(np.linalg.norm(right, axis=0), np.finfo(float).tiny)
-    steps = 0
-    while steps < max_iter:
-        steps += 1
-        q = apply(p)
-        curvature = np.einsum("ij,ij->j", p, q)
-        step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
-        x += step * p
-        r -= step * q
-        if float((np.linalg.norm(r, axis=0) / size).max(initial=0.0)) <= tol:
-            break
-        z = precondition(r)
-        rho, before = np.einsum("ij,ij->j", r, z), rho
-        p = z + np.divide(rho, before, out=np.zeros_like(rho), where=before > 0) * p
-    return x, float((np.linalg.norm(r, axis=0) / size).max(initial=0.0)), steps
-
-
 def balanced(
     u: FloatArray, apply: Callable[[FloatArray], FloatArray], precondition: Callable[[FloatArray], FloatArray]
 ) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:

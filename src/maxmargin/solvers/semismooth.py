@@ -26,9 +26,9 @@ from maxmargin.solvers._linear import (
     LinearPoint,
     LinearSolution,
     conclude,
-    conjugate_gradients,
     noted,
     record_of,
+    solve_by_products,
     within,
 )
 from maxmargin.solvers._smoothing import Rows, SmoothPenalty, smooth_rows
@@ -185,7 +185,7 @@ class _Run:
             if len(used) <= DIRECT and diagonal.min() > 0:
                 return by_rows(self.design.take(used), diagonal, weight[used], -gradient, self.problem.fit_intercept)
             if self.design.sparse or d > DIRECT_DENSE:
-                return conjugate_gradients(self.design, diagonal, weight, -gradient, self.problem.fit_intercept)
+                return solve_by_products(self.design, diagonal, weight, -gradient, self.problem.fit_intercept)
         weight = self._sampled(weight)
         matrix = np.zeros((len(gradient), len(gradient)))  # the upper triangle will do
         self.design.upper_gram(weight, matrix[:d, :d])

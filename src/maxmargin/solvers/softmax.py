@@ -26,6 +26,7 @@ from maxmargin.problems import SoftmaxProblem
 from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers.all_classes import AllClassesPoint, AllClassesSolution
 from maxmargin.solvers.all_classes_newton import Reached, combine, point_at, scores, solve_classes
+from maxmargin.solvers.conjugate import conjugate_gradients
 from maxmargin.solvers.semismooth import DIRECT, line_search
 
 #: Steps without any gain of the gap that end the fit.
@@ -112,26 +113,18 @@ class _Run:
 
     def _conjugate_gradients(self, q: FloatArray, rhs: FloatArray) -> FloatArray:
         """Z with ||H Z - rhs|| a share of ||rhs||."""
-        inverse = 1.0 / np.maximum(self._diagonal(q), 1e-300)
-        Z, left = np.zeros_like(rhs), rhs.copy()
+        inverse = 1.0 / np.maximum(self._diagonal(q), 1e-300).reshape(-1, 1)
         size = float(np.linalg.norm(rhs))
         self.size = self.size or size
-        enough = max(min(LEFT, float(np.sqrt(size / self.size))), LEAST_LEFT) * size if size > 0 else 0.0
-        along = inverse * left
-        square = float(np.vdot(left, along))
-        for _ in range(PRODUCTS):
+        share = max(min(LEFT, float(np.sqrt(size / self.size))), LEAST_LEFT) if size > 0 else 0.0
+
+        def multiply(column: FloatArray) -> FloatArray:
             if self.watch.must_stop(0):
                 raise Stopped("asked to stop within a step")
-            product = self._product(q, along)
-            step = square / float(np.vdot(along, product))
-            Z += step * along
-            left -= step * product
-            if float(np.linalg.norm(left)) <= enough:
-                break
-            before, scaled = square, inverse * left
-            square = float(np.vdot(left, scaled))
-            along = scaled + (square / before) * along
-        return Z
+            return self._product(q, column.reshape(rhs.shape)).reshape(-1, 1)
+
+        Z = conjugate_gradients(multiply, lambda left: inverse * left, rhs.reshape(-1, 1), share, PRODUCTS)[0]
+        return Z.reshape(rhs.shape)
 
     def _product(self, q: FloatArray, Z: FloatArray) -> FloatArray:
         """H Z."""
