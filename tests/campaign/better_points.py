@@ -17,6 +17,8 @@ from tests.campaign.true_primals import Candidate, Question, primal
 AT_BOUND, NO_PIVOT = 1e-9, 1e-15
 #: Newton steps for machines of weights.
 NEWTON_STEPS = 4
+#: Newton steps for all classes, halvings of one that does not help, and weights from which on none are made.
+SOFTMAX_STEPS, HALVINGS, MOST_WEIGHTS = 8, 12, 60
 
 
 def better_points(question: Question, models: list[Candidate]) -> list[Candidate]:
@@ -35,6 +37,8 @@ def better_points(question: Question, models: list[Candidate]) -> list[Candidate
                 made.append(polished(question, best))
             elif question.spec is None and "loss" in question.options:
                 made.append(_polished_weights(question, best) or _newton(question, best))
+            elif question.machine == "softmax" and np.size(best.coef) <= MOST_WEIGHTS:
+                made.append(_softmax_newton(question, best))
         except (ValueError, FloatingPointError, ZeroDivisionError):
             pass
         made += [moved for point in (best, *made[-1:]) if (moved := _best_intercept(question, point)) is not None]
@@ -199,6 +203,36 @@ def _newton(question: Question, model: Candidate) -> Candidate:
             break
         w, b, value = trial, shifted, reached
     return Candidate(w, b, "newton")
+
+
+def _softmax_newton(question: Question, model: Candidate) -> Candidate:
+    """Newton steps on all weights and intercepts of multinomial logistic regression; kept while they help."""
+    W, b = LONG.array(model.coef).copy(), LONG.array(model.intercept).copy()
+    k, d, bias = len(W), W.shape[1], question.options.get("fit_intercept", True)
+    X, C = LONG.array(question.X), LONG.array(question.cost)
+    rows = np.hstack([X, np.ones((len(X), int(bias)), dtype=np.longdouble)])
+    ridge = np.append(LONG.array(question.options.get("scale", np.ones(d))) ** 2, np.zeros(int(bias)))
+    own, value = np.eye(k)[question.target], primal(LONG, question, model)
+    for _ in range(SOFTMAX_STEPS):
+        here = np.hstack([W, b[:, None]])[:, : rows.shape[1]]
+        e = np.exp((f := X @ W.T + b) - f.max(axis=1, keepdims=True))
+        q = e / e.sum(axis=1, keepdims=True)
+        bends = [[rows.T @ ((C * q[:, m] * ((m == o) - q[:, o]))[:, None] * rows) for o in range(k)] for m in range(k)]
+        H = np.block(bends) + np.diag(np.tile(ridge, k))
+        gradient = (((q - own) * C[:, None]).T @ rows + ridge * here).ravel()
+        # unknowns in units in which the diagonal is 1: a pivot is small where it is lost, not where a column is
+        unit = 1 / np.sqrt(np.where(np.diag(H) > 0, np.diag(H), 1))
+        step = (unit * solve(unit[:, None] * H * unit, unit * gradient)).reshape(here.shape)
+        for _ in range(HALVINGS):
+            trial = here - step
+            point = Candidate(trial[:, :d], trial[:, d] if bias else b)
+            if (reached := primal(LONG, question, point)) < value:
+                break
+            step = step / 2
+        else:
+            break
+        W, b, value = point.coef, point.intercept, reached
+    return Candidate(W, b, "newton")
 
 
 def _absolute(question: Question) -> Any:

@@ -24,6 +24,10 @@ MACHINES = (
     ("OneClassSVM", 6), ("SVDD", 6), ("LSSVC", 6), ("LinearSVC", 7), ("LinearSVC, all classes", 3),
     ("LinearSVC, hard", 2), ("LinearSVR", 5), ("LinearClassifier", 8), ("LinearRegressor", 8),
 )  # fmt: skip
+#: Of the problems of LinearClassifier, the share that is one of all classes; ``only`` takes its name, too.
+SOFTMAX, SOFTMAX_SHARE = "LinearClassifier, softmax", 0.3
+#: Of these, the share with so many columns that its solver goes another way.
+WIDE_SHARE = 0.04
 
 
 def problem(stream: str, seed: int, only: str | None = None) -> Problem:
@@ -31,10 +35,15 @@ def problem(stream: str, seed: int, only: str | None = None) -> Problem:
     rng = np.random.default_rng([STREAMS.index(stream), seed])
     table = [(name, share) for name, share in MACHINES if only is None or name.startswith(only)]
     shares = np.array([share for _, share in table], dtype=float)
-    kind = table[int(rng.choice(len(table), p=shares / shares.sum()))][0]
+    kind = SOFTMAX if only == SOFTMAX else table[int(rng.choice(len(table), p=shares / shares.sum()))][0]
+    # by a draw of its own, so that seeds mean what they meant before there was softmax
+    if kind == "LinearClassifier" and np.random.default_rng([STREAMS.index(stream), seed, 1]).random() < SOFTMAX_SHARE:
+        kind = SOFTMAX
     machine, _, variant = kind.partition(", ")
     extreme = stream == "extreme"
     X, recipe = rows(rng, extreme, machine)
+    if variant == "softmax" and rng.random() < WIDE_SHARE:
+        X, recipe = widened(rng, X), f"{recipe} wide"
     linear = machine.startswith("Linear")
     spec = None if linear else kernel(rng, X, extreme)
     if spec is not None and spec[0] in ("chi2", "callable"):
@@ -80,6 +89,13 @@ def rows(rng: Any, extreme: bool, machine: str) -> tuple[Any, str]:
         words.append("float32")
         X = X.astype(np.float32)
     return np.ascontiguousarray(X), " ".join(words)
+
+
+def widened(rng: Any, X: Any) -> Any:
+    """The rows beside some hundreds of columns, most of whose values are 0."""
+    n, more = len(X), int(rng.integers(1260, 1400))
+    wide = rng.standard_normal((n, more)) * (rng.random((n, more)) < 0.05) * np.abs(X).max()
+    return np.ascontiguousarray(np.hstack([X, wide.astype(X.dtype)]))
 
 
 def _stretched(rng: Any, X: Any, words: list[str]) -> Any:
@@ -199,6 +215,8 @@ def _params(rng: Any, machine: str, variant: str, extreme: bool, y: Any, weight:
         params["class_weight"] = "balanced"
     if variant in ("many", "") and classifier and len(np.unique(y)) > 2:
         params["multiclass"] = str(rng.choice(["ovo", "ovr", "code"]))
+    if variant == "softmax":
+        params["multiclass"] = "softmax"
     if variant == "all classes":
         params["multiclass"] = str(rng.choice(["crammer-singer", "weston-watkins"]))
     if machine.startswith("Linear"):
@@ -223,6 +241,8 @@ def _linear_params(rng: Any, machine: str, variant: str, params: dict[str, Any],
         ],
     }[machine]  # fmt: skip
     penalty = penalties[int(rng.integers(0, len(penalties)))]
+    if variant == "softmax":
+        losses = [("logistic",)]
     if variant:  # the hard margin and the problems for all classes
         penalty = ("l2",)
     params["loss pair"], params["penalty pair"] = losses[int(rng.integers(0, len(losses)))], penalty

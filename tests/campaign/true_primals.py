@@ -82,7 +82,7 @@ def primal(F: Field, question: Question, candidate: Candidate) -> Any:
             return _linear(F, question, coef, b)
         f = question.scores(F, coef)
         if question.machine in ALL_CLASSES:
-            return (coef * f).sum() / 2 + F.array(question.cost) @ ALL_CLASSES[question.machine](question, f + b)
+            return (coef * f).sum() / 2 + F.array(question.cost) @ ALL_CLASSES[question.machine](F, question, f + b)
         return KERNEL[question.machine](F, question, coef, f, b)
 
 
@@ -148,9 +148,20 @@ def _shortfalls(question: Question, f: Any) -> Any:
     return s
 
 
+def _minus_log_likelihoods(F: Field, question: Question, f: Any) -> Any:
+    """log sum_m e^{f_m - f_y} = log(1 + e^r), where e^r is the sum over the other classes: small losses keep digits."""
+    rows = np.arange(len(f))
+    others = np.ones(f.shape, dtype=bool)
+    others[rows, question.target] = False
+    s = (f - f[rows, question.target][:, None])[others].reshape(len(f), -1)
+    largest = s.max(axis=1)
+    return F.softplus(largest + F.log(F.exp(s - largest[:, None]).sum(axis=1)))
+
+
 ALL_CLASSES = {
-    "crammer-singer": lambda question, f: _shortfalls(question, f).max(axis=1),
-    "weston-watkins": lambda question, f: np.maximum(_shortfalls(question, f), 0).sum(axis=1),
+    "crammer-singer": lambda F, question, f: _shortfalls(question, f).max(axis=1),
+    "weston-watkins": lambda F, question, f: np.maximum(_shortfalls(question, f), 0).sum(axis=1),
+    "softmax": _minus_log_likelihoods,
 }
 
 # -- machines of weights ----------------------------------------------------------------------------------------
@@ -162,7 +173,7 @@ def _linear(F, question, w, b):
     paid = w if scale is None else w * F.array(scale)
     if question.machine in ALL_CLASSES:
         f = F.array(question.X) @ w.T + b
-        return (paid * paid).sum() / 2 + F.array(question.cost) @ ALL_CLASSES[question.machine](question, f)
+        return (paid * paid).sum() / 2 + F.array(question.cost) @ ALL_CLASSES[question.machine](F, question, f)
     f = F.array(question.X) @ w + b
     t = F.array(question.target)
     if question.machine == "hard":

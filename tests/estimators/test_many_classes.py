@@ -298,7 +298,7 @@ def test_the_gap_of_single_problems_bounds_any_model(data):
     alpha[np.arange(n), label] = a.sum(axis=1)
     assert problem.infeasibility(alpha) <= 1e-12
     own, other = X.T @ alpha, rng.normal(size=(d, k))
-    gap, primal = problem.gap(X @ own, alpha, np.zeros(k)), problem.primal(float(np.vdot(own, own)), X @ own)
+    gap, primal = problem.gap(X @ own, alpha), problem.primal(float(np.vdot(own, own)), X @ own)
     assert gap >= 0
     assert primal - gap <= problem.primal(float(np.vdot(other, other)), X @ other) + 1e-9 * (1 + primal)
     assert (problem.violations(X @ own, alpha) >= 0).all()

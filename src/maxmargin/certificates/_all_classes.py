@@ -13,6 +13,8 @@ from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, relative
 SNAP = 1e-6
 #: Rounding steps between a score and its cost.
 STEPS = 8
+#: How often a proven gap is used to prove a smaller one, and factors that make up for rounding.
+TIGHTENED, WIDER, SPARED = 3, 1.0 + 2.0**-20, 2.0**-20
 
 
 def judge_all_classes(
@@ -22,20 +24,21 @@ def judge_all_classes(
     error: FloatArray,
     alpha: FloatArray,
     intercept: FloatArray,
+    size: FloatArray,
     definite: Definiteness | None = None,
     distance: float = 0.0,
 ) -> Certificate:
-    """From sum_m ||w_m||^2 and its error bound, the scores f (n, classes) with intercepts, and alpha.
+    """From sum_m ||w_m||^2 and its error bound, the scores f (n, classes) with intercepts, alpha and ||phi(x)|| (n,).
 
     Scores are off by at most ``error`` (n,). Where w is not w(alpha), ``distance`` is at least 1/2 ||w - w(alpha)||^2.
-    Intercepts are proven optimal among those that are at most ten times as large.
     """
     reach = np.abs(f).max(axis=1, initial=0.0) + float(np.abs(intercept).max(initial=0.0)) + 1.0
     error, n = error + STEPS * UNIT * reach, f.size
-    middle, here = problem.primal(square[0], f), problem.gap(f, alpha, intercept)
+    middle = problem.primal(square[0], f)
     # costs are convex in the scores: they can fall by no more than they can rise
     spread = problem.primal(square[0], f, error) - middle + 0.5 * square[1] + summed(n + 20) * middle
-    gap = problem.gap(f, alpha, intercept, error) * (1.0 + summed(n + 10)) + distance
+    gap, apart = _gap(problem, middle + spread, square[0] + square[1], f, error, alpha, size, distance)
+    here = problem.gap(f, alpha, apart=apart)
     feasible, definite = problem.infeasibility(alpha) <= FEASIBILITY_TOL, definite or Definiteness(True)
     primal, dual = middle + spread, middle - spread - gap
     finite = bool(np.isfinite([primal, gap]).all())
@@ -53,3 +56,36 @@ def judge_all_classes(
         judged=definite.judged,
         rounding=gap - here - distance,
     )
+
+
+def _gap(
+    problem: AllClassesProblem,
+    primal: float,
+    square: float,
+    f: FloatArray,
+    error: FloatArray,
+    alpha: FloatArray,
+    size: FloatArray,
+    distance: float,
+) -> tuple[float, float]:
+    """(the gap, the spread of optimal intercepts around the model's, which it is charged for).
+
+    No better point has 1/2 ||w*||^2 > primal, so that w* is at most ||w|| + sqrt(2 primal) away. The objective is
+    strongly convex in w: once some gap is proven, the optimal w is at most sqrt(2 gap) away, and costs at least
+    1/2 (||w|| - sqrt(2 gap))^2, which leaves less for the losses. So one proof leads to a better one.
+    """
+    if not problem.fit_intercept:
+        return problem.gap(f, alpha, error) * (1.0 + summed(f.size + 10)) + distance, 0.0
+    norm, primal = float(np.sqrt(max(square, 0.0))), max(primal, 0.0)
+    away, apart, gap = norm + float(np.sqrt(2.0 * primal)), np.inf, np.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(1 + TIGHTENED):
+            least = max(norm - away * WIDER, 0.0)
+            losses = primal - 0.5 * (1.0 - SPARED) * least * least
+            shift = WIDER * np.sqrt(2.0) * away * size + 4.0 * error
+            apart = min(apart, problem.apart(losses * WIDER, f, shift) * WIDER)
+            gap = problem.gap(f, alpha, error, apart) * (1.0 + summed(f.size + 10)) + distance
+            if not np.isfinite(gap):
+                break
+            away = min(away, float(np.sqrt(2.0 * gap)))
+    return float(gap), float(apart)

@@ -70,9 +70,10 @@ def judge_kernel_all_classes(
     f = scores_at(kernel, X, rows, rows[used], alpha[used])
     bounds = ErrorBounds(kernel, X, rows, definite)
     error = np.max([bounds.of(rows, line) for line in alpha.T], axis=0)
-    size = np.abs(alpha)
+    size, own = np.abs(alpha), np.sqrt(np.square(bounds.rounding.size) + bounds.deficit)
     off = float(size.sum(axis=1) @ error + summed(f.size) * np.vdot(size, np.abs(f)))
-    return judge_all_classes(problem, (float(np.vdot(alpha, f)), off), f + intercept, error, alpha, intercept, definite)
+    square = (float(np.vdot(alpha, f)), off)
+    return judge_all_classes(problem, square, f + intercept, error, alpha, intercept, own, definite)
 
 
 def repaired(kernel: Kernel, X: RowData, task: Delivered, scores: Scores, definite: Definiteness) -> Delivered:

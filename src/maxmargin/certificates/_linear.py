@@ -13,7 +13,7 @@ from maxmargin._types import FloatArray, RowData
 from maxmargin._validation import Scaling
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate
-from maxmargin.certificates._scores import ROOM
+from maxmargin.certificates._scores import ROOM, UNDERFLOW, norms
 from maxmargin.delivered import LinearDelivered, LinearTrained
 from maxmargin.kernels.rounding import UNIT, summed, terms
 from maxmargin.losses import Quadratic
@@ -305,15 +305,29 @@ class Products:
 
     def combined(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(d, tasks) sums X' beta of dual variables (n, tasks), and bounds on their errors."""
+        v, off, whole = self.combined_near(beta)
+        v = v + np.outer(self.apart, whole)
+        return v, off + 8 * UNIT * (np.abs(v) + np.outer(np.abs(self.apart), np.abs(whole)))
+
+    def combined_near(self, beta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same for the rows x - c; third, the sums of the dual variables."""
         total, count, longest = np.zeros((self.d, beta.shape[1])), 0, 0
         for rows in self._blocks():
             total += self._block(rows).T @ beta[rows]
             count, longest = count + 1, max(longest, rows.stop - rows.start)
         whole = np.array([math.fsum(column.tolist()) for column in beta.T])
-        v = total / self.scaling.scale[:, None] + np.outer(self.apart, whole)
-        sums = np.abs(beta).sum(axis=0)
+        v, sums = total / self.scaling.scale[:, None], np.abs(beta).sum(axis=0)
         off = ROOM * (summed(count + longest + 8) * np.outer(self.near, sums) + 8 * UNIT * np.abs(v))
-        return v, off + 8 * UNIT * np.outer(np.abs(self.apart), np.abs(whole))
+        return v, off, whole
+
+    def sizes(self) -> FloatArray:
+        """At least ||x - c|| of every row."""
+        inverse = 1.0 / self.scaling.scale
+        found = []
+        for rows in self._blocks():
+            block = self._block(rows)
+            found.append(norms(block * inverse if self.dense else block.multiply(inverse).tocsr()))
+        return ROOM * np.concatenate([np.zeros(0), *found]) + UNDERFLOW
 
     def _block(self, rows: slice) -> Any:
         block = self.X[rows].astype(np.float64, copy=False)
@@ -352,8 +366,8 @@ def judge_linear_all_classes(
     scaling = scaling or Scaling.none(X.shape[1])
     products = Products(X, scaling, problem.fit_intercept)
     f, error, drift = products.scores(coef.T, intercept)
-    v, off = products.combined(alpha)
-    off = off + problem.imbalance(alpha) * products.largest[:, None]
+    v, off, _ = products.combined_near(alpha)
+    off = off + problem.imbalance(alpha) * products.near[:, None]
     W = coef * scaling.scale
     away = np.abs(W - v.T) + off.T
     square = float(np.vdot(W, W))
@@ -361,4 +375,5 @@ def judge_linear_all_classes(
     if not problem.fit_intercept:  # what rounding leaves of intercepts that should be 0
         distance += float(drift @ np.abs(alpha).sum(axis=0)) * (1.0 + summed(alpha.size + 8))
     rounding, errors = summed(W.size + 8) * square, np.full(len(f), float(error.max(initial=0.0)))
-    return judge_all_classes(problem, (square, rounding), f, errors, alpha, intercept, distance=distance)
+    sizes = products.sizes()
+    return judge_all_classes(problem, (square, rounding), f, errors, alpha, intercept, sizes, distance=distance)

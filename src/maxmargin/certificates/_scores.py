@@ -126,7 +126,8 @@ def _linear_scores(X: RowData, task: Delivered) -> Scores:
         f[at : at + rows.shape[0]], size[at : at + rows.shape[0]] = rows @ w, norms(rows)
         at += rows.shape[0]
     error = ROOM * (size + size_c) * (product * size_w + off) + UNDERFLOW * float(np.abs(coef).sum())
-    largest = (float(size.max(initial=0.0)) + size_c) ** 2 * ROOM
+    longest = float(size.max(initial=0.0)) + size_c
+    largest = longest * longest * ROOM  # infinite where it overflows; a power would raise OverflowError
     if isinstance(task.problem, SVDDProblem):
         error += product * ROOM * np.square(size)
     return Scores(f, error, largest, float(center @ w))

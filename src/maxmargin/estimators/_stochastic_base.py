@@ -101,7 +101,14 @@ class StochasticMachine(LinearClassifierMachine):
         return Hinge(), resolve_penalty("l2")
 
     def _cost(self, data):
-        return 1.0 / (float(self.lam) * float(np.sum(data.weight)))
+        total = float(np.sum(data.weight))
+        price = float(self.lam) * total
+        if not (price > 0 and np.isfinite(1.0 / price)):
+            raise ValueError(
+                f"lam={self.lam:g} times the sum of the weights, {total:.3g}, is too small for floating-point numbers; "
+                "take a larger lam or larger weights"
+            )
+        return 1.0 / price
 
     # -- fit --------------------------------------------------------------------------------------------------
 

@@ -22,9 +22,6 @@ import numpy as np
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.kernels.rounding import summed
 
-#: Intercepts are proven optimal among all that are at most this many times as large as the largest one, or as 1.
-REACH = 10.0
-
 
 @dataclass(frozen=True, eq=False)
 class AllClassesProblem(ABC):
@@ -63,22 +60,48 @@ class AllClassesProblem(ABC):
         """Objective where ``square`` is sum_m ||w_m||^2."""
         return 0.5 * square + float(self.C @ self.slack(f, error))
 
-    def gap(self, f: FloatArray, alpha: FloatArray, b: FloatArray, error: FloatArray | None = None) -> float:
+    def gap(
+        self, f: FloatArray, alpha: FloatArray, error: FloatArray | None = None, apart: float | None = None
+    ) -> float:
         """primal - dual at w = w(alpha), a sum of non-negative terms.
 
-        Where s_m = sum_i alpha_im is not exactly 0, it is charged as if every |b_m| up to B = 10 max(1, |b|) were
-        allowed: B |s_m| - b_m s_m. With ``error`` these sums are exact, and those of the rows, which rounding keeps
-        from being 0, are moved to the row's own class and charged, too.
+        Where s_m = sum_i alpha_im is not exactly 0, the optimal intercepts may gain sum_m (b*_m - b_m) s_m. These sums
+        add up to 0, so that it is at most half the sum of all |s_m| times the spread of b* - b, which is ``apart``: a
+        guess, with the present w for the optimal one, unless it is given. With ``error`` the sums are exact, and those
+        of the rows, which rounding keeps from being 0, are moved to the row's own class and charged, too.
         """
         rows = float(self.row_gaps(f, alpha, error).sum())
         if not self.fit_intercept:
             return rows
-        reach = REACH * max(1.0, float(np.abs(b).max(initial=0.0)))
         if error is None:
-            left = alpha.sum(axis=0)
-            return rows + float(np.sum(reach * np.abs(left) - b * left))
-        left = np.array([math.fsum(column.tolist()) for column in alpha.T])
-        return rows + float(np.sum(reach * np.abs(left) - b * left)) + 2.0 * reach * self.imbalance(alpha)
+            moved = float(np.abs(alpha.sum(axis=0)).sum())
+        else:
+            moved = sum(abs(math.fsum(column.tolist())) for column in alpha.T) + self.imbalance(alpha)
+        if moved == 0:
+            return rows
+        return rows + 0.5 * moved * (self.apart(float(self.C @ self.slack(f)), f, 0.0) if apart is None else apart)
+
+    def apart(self, losses: float, f: FloatArray, shift: FloatArray | float) -> float:
+        """The most by which max (b* - b) and min (b* - b) differ, if the losses at w* and b* cost at most ``losses``.
+
+        ``shift`` is, for every row, the most that f_m - f_o changes on the way from w to w*. A row's loss is at least
+        f_o - f_y, so that C_i (b*_o - b_o - b*_m + b_m) <= losses + C_i (f_im - f_io + shift_i) for the rows of class
+        m; the same is true of their sum.
+        """
+        rows = np.arange(len(f))
+        lead, shift = f[rows, self.label][:, None] - f, np.broadcast_to(shift, len(f))
+        lead[rows, self.label] = -np.inf
+        found = 0.0
+        for m in range(self.n_classes):
+            own = np.flatnonzero((self.C > 0) & (self.label == m))
+            if not len(own):  # nothing keeps this intercept from falling
+                return np.inf
+            C, rivals = self.C[own], np.arange(self.n_classes) != m
+            alone = losses / C + lead[own].max(axis=1) + shift[own]
+            share = C / C.sum()
+            together = losses / float(C.sum()) + float((share @ lead[own][:, rivals]).max()) + float(share @ shift[own])
+            found = max(found, min(together, float(alone.min())))
+        return found
 
     def imbalance(self, alpha: FloatArray) -> float:
         """A bound on sum_i |sum_m alpha_im|, which is 0 but for rounding."""

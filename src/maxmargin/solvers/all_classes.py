@@ -104,7 +104,7 @@ class AllClassesLinear:
             look = min(look, epochs + 50)
             W = matrix.T @ alpha
             f = matrix @ W + shift
-            primal, gap = problem.primal(float(np.vdot(W, W)), f), problem.gap(f, alpha, shift)
+            primal, gap = problem.primal(float(np.vdot(W, W)), f), problem.gap(f, alpha)
             status = watch.note(Record(epochs, time.perf_counter() - watch.began, primal, primal - gap, gap))
             gained = epochs if gap < 0.999 * best else gained
             best = min(best, gap)

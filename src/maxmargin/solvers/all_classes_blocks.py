@@ -67,7 +67,7 @@ class AllClassesBlocks:
             scores = f + b
             violations = np.where(counts, problem.violations(scores, alpha, AT_BOUND), 0.0)
             square = float(np.vdot(alpha, f))
-            primal, gap = problem.primal(square, scores), problem.gap(scores, alpha, b)
+            primal, gap = problem.primal(square, scores), problem.gap(scores, alpha)
             moving = float(np.abs(rate * sums).max())
             off = max(float(violations.max()), moving)
             status = watch.note(Record(rounds, time.perf_counter() - watch.began, primal, primal - gap, gap), off)

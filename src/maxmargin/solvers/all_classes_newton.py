@@ -72,7 +72,7 @@ def point_at(
     V = combine(design, alpha)
     W = V if W is None else W
     f = scores(design, W) + b
-    gap = problem.gap(f, alpha, b) + 0.5 * float(np.square(W - V).sum())
+    gap = problem.gap(f, alpha) + 0.5 * float(np.square(W - V).sum())
     return Reached(alpha, b, W, f, problem.primal(float(np.vdot(W, W)), f), gap)
 
 
