@@ -183,15 +183,22 @@ class Scaling(NamedTuple):
 
 
 def scaled(X: RowData, scaling: Scaling | None) -> RowData:
-    """The rows as the problem sees them, in their own precision."""
+    """The rows as the problem sees them, in their own precision; sparse rows become dense where zeros move."""
     if scaling is None:
         return X
+    if sp.issparse(X) and scaling.center.any():
+        X = X.toarray()
     if sp.issparse(X):
         return type(X)(X.multiply(1.0 / scaling.scale[None, :]), dtype=X.dtype)
     out = np.empty_like(X)
     for rows in row_blocks(X):
         out[rows] = (X[rows] - scaling.center) / scaling.scale
     return out
+
+
+def unscaled(X: FloatArray, scaling: Scaling | None) -> FloatArray:
+    """Rows as they come, from those that the problem sees."""
+    return X if scaling is None else X * scaling.scale + scaling.center
 
 
 def row_blocks(X: RowData) -> list[slice]:

@@ -20,6 +20,8 @@ from maxmargin import (
     SVR,
     KernelDiscriminantAnalysis,
     KernelLeastSquares,
+    KernelPegasosSVC,
+    KernelPerceptron,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -49,12 +51,17 @@ MACHINES = [
     OneClassSVM(nu=0.2),
     SVDD(),
     SVDD(kernel="linear"),
+    KernelPegasosSVC(lam=1e-2, max_iter=20, calibration="sigmoid", random_state=0),
 ]
 WITHOUT_CERTIFICATE = [
     KernelLeastSquares(lam=0.1),
     KernelLeastSquares(lam=0.1, n_landmarks=20, random_state=0),
     KernelDiscriminantAnalysis(),
+    KernelPerceptron(max_iter=5, random_state=0),
+    KernelPerceptron(max_iter=5, budget=20, maintenance="remove"),
 ]
+#: Whose vectors may lie between the rows.
+MERGED = [KernelPegasosSVC(lam=1e-2, budget=15, max_iter=20), KernelPerceptron(max_iter=5, budget=15)]
 
 
 def every(machines):
@@ -101,10 +108,48 @@ def test_it_is_the_machine_on_scaled_rows(machine):
         assert ours.certificate_.relative_gap == pytest.approx(by_hand.certificate_.relative_gap, abs=1e-7)
 
 
+@every(MERGED)
+def test_merged_vectors_are_kept_unscaled(machine):
+    X, y, new = rows_of(machine)
+    ours = fitted(machine, X, y, scale=True)
+    center, scale = ours.scaling_
+    by_hand = fitted(machine, (X - center) / scale, y)
+    assert (ours.support_ < 0).any()
+    np.testing.assert_allclose((ours.support_vectors_ - center) / scale, by_hand.support_vectors_, atol=1e-12)
+    expected = by_hand.decision_function((new - center) / scale)
+    np.testing.assert_allclose(ours.decision_function(new), expected, rtol=1e-8, atol=1e-8)
+
+
+@every([KernelPegasosSVC(lam=1e-2), KernelPerceptron(), *MERGED])
+def test_a_stream_keeps_the_scaling_of_its_first_chunk(machine):
+    X, y, new = rows_of(machine)
+    ours, by_hand = clone(machine).set_params(scale=True), clone(machine)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
+    center, scale = X[:40].mean(axis=0), X[:40].std(axis=0)
+    for begin in range(0, len(X), 40):
+        chunk = X[begin : begin + 40], y[begin : begin + 40], WINE[1]
+        ours.partial_fit(*chunk)
+        by_hand.partial_fit((chunk[0] - ours.scaling_.center) / ours.scaling_.scale, *chunk[1:])
+    np.testing.assert_allclose(ours.scaling_.center, center)
+    np.testing.assert_allclose(ours.scaling_.scale, scale)
+    expected = by_hand.decision_function((new - ours.scaling_.center) / ours.scaling_.scale)
+    np.testing.assert_allclose(ours.decision_function(new), expected, rtol=1e-6, atol=1e-6)
+
+
+@every_model
+def test_rows_that_come_sparse_are_centred_like_dense_ones(machine):
+    X, y, new = rows_of(machine)
+    model = fitted(machine, X, y, scale=True)
+    for name, values in answers(model, new).items():
+        np.testing.assert_allclose(getattr(model, name)(sp.csr_array(new)), values, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
 @every_machine
 def test_the_judge_knows(machine):
     X, y, _ = rows_of(machine)
-    model = fitted(machine, X, y, scale=True, certify="full")
+    proof = "full" if not isinstance(machine, KernelPegasosSVC) else True
+    model = fitted(machine, X, y, scale=True, certify=proof)
     judged = certify(model, X, y)
     assert judged.holds
     assert judged.primal == pytest.approx(model.certificate_.primal, rel=1e-9)

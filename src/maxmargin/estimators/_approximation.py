@@ -23,7 +23,7 @@ from maxmargin.backends import Design, backend_for
 from maxmargin.certificates import judge_approximation
 from maxmargin.delivered import Delivered, Folds, Support
 from maxmargin.estimators._base import shape_of
-from maxmargin.estimators._fit import Family
+from maxmargin.estimators._fit import ClassifierFamily, FoldFit
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._linear_run import linear_history, solve_linear
 from maxmargin.estimators._machine import Training, seed_of
@@ -48,7 +48,7 @@ class _Tasks(NamedTuple):
     where: list[IntArray | None]
 
 
-class Landmarks(Family[LinearSolution]):
+class Landmarks(ClassifierFamily[LinearSolution]):
     """Tasks of a classifier on landmarks, linear in their features."""
 
     def __init__(self, machine: Any, data: Training):
@@ -125,27 +125,24 @@ class Landmarks(Family[LinearSolution]):
     def scores(self, draft, solutions):
         return np.column_stack([self.design.scores(s.point.w) + s.point.intercept for s in solutions])
 
-    def cross_fit(self, draft, solutions, number):
+    def folds(self, draft, solutions, number):
         """The problem without the rows of each fold in turn, on the same landmarks."""
-        machine, data = self.machine, self.data
-        scores, coef, intercept = self.scores(draft, solutions), [], []
-        known = []
+        machine, data, fits = self.machine, self.data, []
+        known = np.zeros((len(solutions), len(number)))
         scheme_tasks = data.extra.scheme.tasks(data.extra.label)
-        for task, beta in zip(scheme_tasks, self._dual_variables(solutions), strict=True):
-            known.append(np.zeros(len(number)))
-            known[-1][task.rows] = beta
+        for line, task, beta in zip(known, scheme_tasks, self._dual_variables(solutions), strict=True):
+            line[task.rows] = beta
         count = int(number.max(initial=-1)) + 1
         for fold in range(count):
             held = number == fold
             tasks = _tasks(machine, data, held)
             starts = [_start(self.design, tasks, k, beta, solutions[k].point.intercept) for k, beta in enumerate(known)]
             due = fair_share(data.deadline(machine.time_limit), count - fold)
-            found = solve_linear(self.options, self.design, *tasks, starts, due)
-            warn_unless_reached(found)
-            coef.append(self._coefficients(found))
-            intercept.append([solution.point.intercept for solution in found])
-            scores[held] = self.scores(draft, found)[held]
-        return Folds(number, np.array(coef), np.array(intercept).reshape(len(coef), -1)), scores
+            own = solve_linear(self.options, self.design, *tasks, starts, due)
+            warn_unless_reached(own)
+            intercept = [solution.point.intercept for solution in own]
+            fits.append(FoldFit(self._coefficients(own), intercept, self.scores(draft, own)[held]))
+        return fits
 
     def _coefficients(self, solutions: list[LinearSolution]) -> FloatArray:
         """(tasks, landmarks)."""

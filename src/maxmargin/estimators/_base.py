@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._rows import count, dense
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import Scaling, kept_rows, scaled
-from maxmargin.estimators._fit import Family, fit
-from maxmargin.estimators._kernel_folds import known_scores, solve_folds
+from maxmargin.estimators._fit import ClassifierFamily, Family, fit
+from maxmargin.estimators._kernel_folds import fold_tables, held_out_scores, known_scores, solve_folds
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Training, check_target, leaves_no_trace
 from maxmargin.estimators._options import FitOptions
@@ -94,25 +94,12 @@ class KernelMachine(KernelModel):
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
-
-    def _fit(self, X, y, sample_weight):
         data = self._validate(X, y, sample_weight)
         return fit(self, data, self._family(data))
 
     def _family(self, data: Training) -> Family[Any]:
         """How the machine does the parts of a fit."""
         return KernelTasks(self, data)
-
-    def _goal(self) -> Goal | None:
-        """What the certificate must show for the goal to be reached; None: the solver's own measure counts."""
-        return Goal(self.tol, self.gap_tol)
-
-    def _solve(self, data: Training, kernel: Kernel, reporter: FitReporter) -> list[Outcome]:
-        problems = self._problems(data, kernel)
-        starts = self._warm_starts(data, problems)
-        tasks = [Task(rows, problem, start) for (rows, problem), start in zip(problems, starts, strict=True)]
-        return run_tasks(FitOptions.of(self), kernel, data.X, tasks, self._solving_ends(data), reporter)
 
     def _validate(self, X, y, sample_weight) -> Training:
         began = time.perf_counter()
@@ -174,21 +161,28 @@ class KernelMachine(KernelModel):
         return self.dual_coef_ @ scaled(self.support_vectors_, Scaling.of(self))
 
 
-class KernelTasks(Family[Outcome]):
+class KernelTasks(ClassifierFamily[Outcome]):
     """Tasks of a kernel machine, on one Gram matrix."""
 
     def __init__(self, machine: KernelMachine, data: Training):
-        self.machine, self.data = machine, data
+        self.machine, self.data, self.options = machine, data, FitOptions.of(machine)
         self.kernel = machine._resolve_kernel(data)
 
-    def goal(self):
-        return self.machine._goal()
+    def goal(self) -> Goal | None:
+        return Goal(self.options.tol, self.options.gap_tol)
 
-    def solve(self, reporter):
-        return self.machine._solve(self.data, self.kernel, reporter)
+    def solve(self, reporter: FitReporter) -> list[Outcome]:
+        machine, data = self.machine, self.data
+        problems = machine._problems(data, self.kernel)
+        starts = machine._warm_starts(data, problems)
+        return self._run([Task(*task, start) for task, start in zip(problems, starts, strict=True)], reporter)
+
+    def _run(self, tasks: list[Task], reporter: FitReporter | None) -> list[Outcome]:
+        ends = self.machine._solving_ends(self.data)
+        return run_tasks(self.options, self.kernel, self.data.X, tasks, ends, reporter)
 
     def prove(self, solutions):
-        return certified_outcomes(FitOptions.of(self.machine), self.kernel, self.data.X, solutions, self.goal())
+        return certified_outcomes(self.options, self.kernel, self.data.X, solutions, self.goal())
 
     def write(self, draft, solutions, certificates, reached):
         draft.kernel_ = self.kernel
@@ -200,8 +194,18 @@ class KernelTasks(Family[Outcome]):
     def scores(self, draft, solutions):
         return np.column_stack([known_scores(outcome) for outcome in solutions])
 
-    def cross_fit(self, draft, solutions, number):
+    def folds(self, draft, solutions, number):
         return solve_folds(draft, self.data, self.kernel, solutions, number)
+
+    def kept(self, draft, coefs):
+        return fold_tables(draft, self.data, coefs)
+
+    def held_out(self, draft, solutions, folds, fits):
+        """Scores that came with the gradients, where every task has all rows."""
+        whole = all(len(solution.delivered.rows) == len(folds.number) for solution in solutions)
+        if whole and all(own.scores is not None for own in fits):
+            return super().held_out(draft, solutions, folds, fits)
+        return held_out_scores(draft, self.data, folds)
 
 
 def shape_of(data: Training) -> tuple[int, ...]:

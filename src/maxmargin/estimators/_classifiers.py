@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from maxmargin._types import FloatArray
 from maxmargin._validation import Scaling, row_costs, scaled
 from maxmargin.delivered import is_approximation
 from maxmargin.estimators._approximation import Landmarks, landmark_fold_scores, landmark_scores
+from maxmargin.estimators._base import KernelTasks
 from maxmargin.estimators._kernel_classifier import SupportVectorClassifier
-from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._params import documented
-from maxmargin.estimators._run import Task, run_tasks
+from maxmargin.estimators._run import Outcome, Task
 from maxmargin.estimators._single_machine import OneProblem
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import HardMarginProblem, NuSVCProblem, SVCProblem
@@ -268,33 +269,42 @@ class NuSVC(SupportVectorClassifier):
             )
         return problem
 
-    def _solve(self, data, kernel, reporter):
-        if self.class_weight is None:
-            return super()._solve(data, kernel, reporter)
-        # nu chooses the margin, rho in LIBSVM's scale, and with it C = 1 / rho; then it is SVC with class weights
-        first = [Task(rows, problem) for rows, problem in self._problems(data, kernel)]
-        deadline = self._solving_ends(data)
-        outcomes = run_tasks(FitOptions.of(self), kernel, data.X, first, deadline)
-        weights, diagonal = data.extra.weights(data), kernel.diag(data.X)
-        tasks: list[Task] = []
-        costs: list[float] = []
-        for task, outcome in zip(data.extra.scheme.tasks(data.extra.label), outcomes, strict=True):
-            problem, solution = outcome.delivered.problem, outcome.solution
-            least = LEAST_MARGIN * (problem.qp.budget or 0.0) * float(diagonal[outcome.delivered.rows].mean())
-            rho = max(problem.offsets(solution.beta, solution.f).rho, least)
-            if not rho * float(np.finfo(float).max) > 1.0:  # 1 / rho is out of range
-                raise ValueError(
-                    f"the margin that nu={self.nu} chooses is {rho:.3g}, too small for floating-point numbers: the "
-                    "rows are all but equal, or tiny; scale the features, for example with "
-                    "sklearn.preprocessing.StandardScaler, or use SVC, whose C needs no margin"
-                )
-            costs.append(1.0 / rho)
-            cost = costs[-1] * weights[task.rows]
-            tasks.append(Task(outcome.delivered.rows, SVCProblem(task.sign, cost, self.fit_intercept)))
-        self._costs = np.array(costs)  # published with the model: its certificate is about these very numbers
-        return run_tasks(FitOptions.of(self), kernel, data.X, tasks, deadline, reporter)
+    def _family(self, data):
+        return KernelTasks(self, data) if self.class_weight is None else WeightedNuTasks(self, data)
 
-    def _write(self, data, outcomes):
-        super()._write(data, outcomes)
-        if self.class_weight is not None:
-            self.C_ = self.__dict__.pop("_costs")
+
+class WeightedNuTasks(KernelTasks):
+    """Tasks of a NuSVC with class weights: nu chooses the margin, rho in LIBSVM's scale, and with it C = 1 / rho.
+
+    Then it is SVC with class weights; its costs are published with the model, whose certificate is about them.
+    """
+
+    def solve(self, reporter):
+        machine, data = self.machine, self.data
+        first = self._run([Task(*task) for task in machine._problems(data, self.kernel)], None)
+        weights, diagonal = data.extra.weights(data), self.kernel.diag(data.X)
+        self.costs = np.array([1.0 / self._margin(outcome, diagonal) for outcome in first])
+        tasks = zip(data.extra.scheme.tasks(data.extra.label), first, self.costs.tolist(), strict=True)
+        return self._run(
+            [
+                Task(before.delivered.rows, SVCProblem(task.sign, C * weights[task.rows], machine.fit_intercept))
+                for task, before, C in tasks
+            ],
+            reporter,
+        )
+
+    def _margin(self, outcome: Outcome, diagonal: FloatArray) -> float:
+        problem, solution = outcome.delivered.problem, outcome.solution
+        least = LEAST_MARGIN * (problem.qp.budget or 0.0) * float(diagonal[outcome.delivered.rows].mean())
+        rho = max(problem.offsets(solution.beta, solution.f).rho, least)
+        if not rho * float(np.finfo(float).max) > 1.0:  # 1 / rho is out of range
+            raise ValueError(
+                f"the margin that nu={self.machine.nu} chooses is {rho:.3g}, too small for floating-point numbers: the "
+                "rows are all but equal, or tiny; scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler, or use SVC, whose C needs no margin"
+            )
+        return rho
+
+    def write(self, draft, solutions, certificates, reached):
+        super().write(draft, solutions, certificates, reached)
+        draft.C_ = self.costs

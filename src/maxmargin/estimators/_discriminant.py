@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -40,8 +40,10 @@ from maxmargin.estimators._discriminant_solve import (
     resolve_priors,
     span_of,
 )
+from maxmargin.estimators._fit import fit
 from maxmargin.estimators._kernel_model import PREDICT_ROWS, KernelModel
 from maxmargin.estimators._machine import Training, check_target, labels_of, leaves_no_trace, seed_of
+from maxmargin.estimators._one_system import OneSystem
 from maxmargin.estimators._params import document_kernel
 from maxmargin.estimators._streamed import draw_landmarks
 from maxmargin.kernels import Kernel
@@ -51,6 +53,15 @@ from maxmargin.maps import LANDMARK_METHODS, distinct_rows
 BLOCK_VALUES = 2**22
 #: Matrices of the landmarks' size that a fit takes room for, and the share of the free memory it may take.
 MATRICES, MEMORY_SHARE = 5, 0.5
+
+
+class Directions(NamedTuple):
+    """What a fit came to, in the span of some rows."""
+
+    landmarks: IntArray
+    span: Span
+    found: Discriminants
+    priors: FloatArray
 
 
 @document_kernel
@@ -191,18 +202,16 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         self
         """
         data = self._validate(X, y, sample_weight)
-        kernel, priors = self._resolve_kernel(data), resolve_priors(self.priors, data.extra.label, data.weight)
+        return fit(self, data, OneSystem(self, data))
+
+    def _solved(self, data: Training, kernel: Kernel) -> Directions:
+        priors = resolve_priors(self.priors, data.extra.label, data.weight)
         landmarks = self._landmarks(data, kernel)
         self._check_memory(len(landmarks))
         with blas_threads(factor_threads(len(landmarks), self.n_jobs)):
             weight = data.weight if self.n_landmarks is None else np.ones(len(landmarks))
             span = span_of(self._gram(data, kernel, landmarks), weight, self._precision(data))
-            found = self._solve(data, kernel, landmarks, span, priors)
-        self._forget()
-        self.kernel_ = kernel
-        self.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n,)
-        self._publish(data, landmarks, span, found, priors)
-        return self
+            return Directions(landmarks, span, self._solve(data, kernel, landmarks, span, priors), priors)
 
     def _validate(self, X, y, sample_weight) -> Training:
         X = self._checked_rows(X)
@@ -301,15 +310,13 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
             scatter.add(Z, label[block], data.weight[block])
         return discriminants(scatter.within(), scatter.means(), priors, float(self.reg), span.rounding)
 
-    def _publish(
-        self, data: Training, landmarks: IntArray, span: Span, found: Discriminants, priors: FloatArray
-    ) -> None:
+    def _write(self, data: Training, solved: Directions) -> None:
+        landmarks, span, found, priors = solved
         support = self._support(data, data.kept[landmarks[span.rows]])
         self.classes_, self.priors_, self.means_ = data.extra.classes, priors, found.means
         self.eigenvalues_ = found.eigenvalues[: self.n_components]
         total = float(found.eigenvalues.sum())
         self.explained_variance_ratio_ = self.eigenvalues_ / (total if total > 0 else 1.0)
-        self._write_scaling(data)
         self.support_ = support.rows.astype(np.int32)
         # coefficients may be large and cancel, so that float32 would not do
         wide = hasattr(support.vectors, "astype") and support.vectors.dtype == np.float32

@@ -1,9 +1,9 @@
 """A fit is one sentence: state the tasks, solve them, judge, cross-fit, publish.
 
-Every machine that solves optimisation problems is fitted by :func:`fit`. What differs between families of machines
-(kernel machines, linear ones, one problem for all classes, landmarks, ...) is a :class:`Family`: five methods, made for
-one fit. Everything is written to a draft of the machine, and the draft is adopted at the very end: whatever goes wrong
-before leaves the machine as it was.
+Every machine is fitted by :func:`fit`. What differs between families of machines (kernel machines, linear ones, one
+problem for all classes, landmarks, least squares, ...) is a :class:`Family`: four methods, and two more of classifiers,
+made for one fit. Everything is written to a draft of the machine, and the draft is adopted at the very end: whatever
+goes wrong before leaves the machine as it was.
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+
+from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.certificates import Certificate, worst
+from maxmargin.delivered import Folds
 from maxmargin.estimators._machine import Machine, Training
-from maxmargin.estimators._many_classes import Folds, ManyClasses
+from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._proof import Goal, proven_in_time, warn_unless_reached
+from maxmargin.estimators._turns import fair_share
 from maxmargin.solvers import Record, Status
 
 
@@ -44,6 +49,14 @@ class Passes(NamedTuple):
     status: Status = Status.OPTIMAL  # all the passes that were asked for
 
 
+class FoldFit(NamedTuple):
+    """The tasks as they are without the rows of one fold."""
+
+    coef: Any  # as the family keeps it
+    intercept: Any  # one for every task
+    scores: FloatArray | None  # (rows held out, tasks), where they came with the fit
+
+
 class Family(ABC, Generic[S]):
     """How one kind of machine does the parts of a fit; made with the machine and its checked data."""
 
@@ -63,21 +76,52 @@ class Family(ABC, Generic[S]):
     def write(self, draft: Any, solutions: list[S], certificates: list[Certificate] | None, reached: bool) -> None:
         """The fitted attributes, on a draft of the machine."""
 
-    @abstractmethod
-    def cross_fit(self, draft: Any, solutions: list[S], number: IntArray) -> tuple[Folds, FloatArray]:
-        """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it).
+    @property
+    def proof_decides(self) -> bool:
+        """Whether the certificates are about the problem whose goal was asked for."""
+        return True
 
-        Asked of classifiers only, as the rest is; ``number`` is the fold of every row that counts.
-        """
+
+class ClassifierFamily(Family[S]):
+    """A family whose machines may be classifiers, which are cross-fitted if probabilities are asked for."""
 
     @abstractmethod
     def scores(self, draft: Any, solutions: list[S]) -> FloatArray:
         """(n, tasks) scores of the rows that count by the machines themselves."""
 
-    @property
-    def proof_decides(self) -> bool:
-        """Whether the certificates are about the problem whose goal was asked for."""
-        return True
+    @abstractmethod
+    def folds(self, draft: Any, solutions: list[S], number: IntArray) -> list[FoldFit]:
+        """The tasks without the rows of each fold in turn; ``number`` is the fold of every row that counts."""
+
+    def kept(self, draft: Any, coefs: list[Any]) -> Any:
+        """What the model keeps of the folds' coefficients."""
+        return np.array(coefs)
+
+    def held_out(self, draft: Any, solutions: list[S], folds: Folds, fits: list[FoldFit]) -> FloatArray:
+        """(n, tasks) scores of every row by the machines that have not seen it; of a row in no fold, by all."""
+        scores = self.scores(draft, solutions)
+        for fold, own in enumerate(fits):
+            scores[folds.number == fold] = own.scores
+        return scores
+
+
+class RefittedFamily(ClassifierFamily[S]):
+    """A family whose folds are fits of the machine on the other rows, each from where the whole one is."""
+
+    whole: Training  # what the folds are parts of: the data, and rows that the fit only looks at
+
+    def folds(self, draft, solutions, number):
+        data, limit, fits = self.whole, draft.time_limit, []
+        rows, labels, count = take(data.as_given, data.kept), data.extra, int(number.max(initial=-1)) + 1
+        for fold in range(count):
+            train, held = number != fold, np.flatnonzero(number == fold)
+            model = draft._for_fold()
+            if limit is not None:
+                model.time_limit = fair_share(data.deadline(limit), count - fold) - data.began
+            part = labels._replace(label=labels.label[train])
+            model._fit(data._replace(kept=data.kept[train], weight=data.weight[train], extra=part))
+            fits.append(model._as_fold(take(rows, held)))
+        return fits
 
 
 def fit(machine: Machine, data: Training, family: Family[Any]) -> Any:
@@ -90,7 +134,7 @@ def fit(machine: Machine, data: Training, family: Family[Any]) -> Any:
     family.write(draft, solutions, certificates, reached)
     if certificates is not None:
         draft.certificates_, draft.certificate_ = certificates, worst(certificates)
-    if isinstance(draft, ManyClasses):
+    if isinstance(family, ClassifierFamily) and isinstance(draft, ManyClasses):
         _complete(draft, data, family, solutions)
     machine._adopt(draft)
     reporter.close()
@@ -106,10 +150,19 @@ def _judged(machine: Machine, data: Training, family: Family[Any], solutions: li
     return proven_in_time(options, machine._solving_ends(data), histories, lambda: family.prove(solutions)) or None
 
 
-def _complete(draft: Any, data: Training, family: Family[Any], solutions: list[Any]) -> None:
+def _complete(draft: Any, data: Training, family: ClassifierFamily[Any], solutions: list[Any]) -> None:
     """What a classifier has besides: how often its code words fired, and probabilities from its folds."""
     if draft._multiclass == "code":
         draft._write_fired(family.scores(draft, solutions))
     if draft._wanted_calibration is not None:
-        folds, scores = family.cross_fit(draft, solutions, draft._new_folds(data))
-        draft._write_calibration(data, folds, scores)
+        draft._write_calibration(data, *cross_fit(family, draft, solutions, draft._new_folds(data)))
+
+
+def cross_fit(
+    family: ClassifierFamily[S], draft: Any, solutions: list[S], number: IntArray
+) -> tuple[Folds, FloatArray]:
+    """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
+    fits = family.folds(draft, solutions, number)
+    intercept = np.array([own.intercept for own in fits]).reshape(len(fits), -1 if fits else len(draft.intercept_))
+    folds = Folds(number, family.kept(draft, [own.coef for own in fits]), intercept)
+    return folds, family.held_out(draft, solutions, folds, fits)

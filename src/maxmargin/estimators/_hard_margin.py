@@ -11,8 +11,7 @@ from maxmargin._rows import dense
 from maxmargin.certificates import judge_linear
 from maxmargin.delivered import LinearDelivered
 from maxmargin.estimators._classifiers import SVC
-from maxmargin.estimators._fit import Family
-from maxmargin.estimators._linear_base import refitted_folds
+from maxmargin.estimators._fit import RefittedFamily
 from maxmargin.estimators._linear_model import LinearFit, unscaled, write_fit
 from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training
@@ -37,7 +36,7 @@ class Separated(NamedTuple):
     status: Status = Status.OPTIMAL
 
 
-class HardMargin(Family[Separated]):
+class HardMargin(RefittedFamily[Separated]):
     """Tasks of a LinearSVC with C = inf.
 
     Raises :class:`~maxmargin.exceptions.NotSeparableError` if the two sides of a task cannot be told apart.
@@ -46,7 +45,7 @@ class HardMargin(Family[Separated]):
     def __init__(self, machine: Any, data: Training):
         if machine.penalty != "l2":
             raise ValueError(f"C=inf is the hard margin, which needs penalty='l2'; got penalty={machine.penalty!r}")
-        self.machine, self.data, self.rows = machine, data, data.rows
+        self.machine, self.data, self.whole, self.rows = machine, data, data, data.rows
         self.scaling = fitted_scaling(self.rows, data.weight) if machine.scale else None
         self.tasks = data.extra.scheme.tasks(data.extra.label)
 
@@ -105,6 +104,3 @@ class HardMargin(Family[Separated]):
 
     def scores(self, draft, solutions):
         return draft._raw_scores(self.rows)
-
-    def cross_fit(self, draft, solutions, number):
-        return refitted_folds(draft, self.data, number, self.scores(draft, solutions))

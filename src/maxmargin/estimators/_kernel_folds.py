@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.delivered import Folds, FoldTables
+from maxmargin.estimators._fit import FoldFit
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._proof import warn_unless_reached
@@ -18,46 +19,38 @@ from maxmargin.solvers import left_out
 
 def solve_folds(
     estimator: Any, data: Training, kernel: Kernel, outcomes: list[Outcome], number: IntArray
-) -> tuple[Folds, FloatArray]:
-    """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
-    scheme, label = data.extra.scheme, data.extra.label
-    tasks = scheme.tasks(label)
-    places, wanted, deadline = [], [], data.deadline(estimator.time_limit)
+) -> list[FoldFit]:
+    """The tasks without the rows of each fold: masks over one kernel matrix, all solved together."""
+    tasks = data.extra.scheme.tasks(data.extra.label)
+    count, deadline = int(number.max(initial=-1)) + 1, data.deadline(estimator.time_limit)
+    places, wanted = [], []
     for k, (outcome, task) in enumerate(zip(outcomes, tasks, strict=True)):
-        for fold in range(int(number.max(initial=-1)) + 1):
+        for fold in range(count):
             held = number[task.rows] == fold
             if held.any():
                 problem, start = left_out(outcome.delivered.problem, outcome.solution.beta, held)
                 places.append((fold, k))
                 wanted.append(Task(outcome.delivered.rows, problem, start))
-    found = run_tasks(FitOptions.of(estimator), kernel, data.X, wanted, deadline) if wanted else []
-    warn_unless_reached([outcome.solution for outcome in found])
-    trained = dict(zip(places, found, strict=True))
+    solved = run_tasks(FitOptions.of(estimator), kernel, data.X, wanted, deadline) if wanted else []
+    warn_unless_reached([outcome.solution for outcome in solved])
+    own = dict(zip(places, solved, strict=True))
     # a fold that holds out no row of a task has the machine of the whole
-    per_fold = [
-        [trained.get((fold, k), outcomes[k]) for k in range(len(tasks))]
-        for fold in range(int(number.max(initial=-1)) + 1)
+    machines = [[own.get((fold, k), outcomes[k]) for k in range(len(tasks))] for fold in range(count)]
+    whole = all(len(task.rows) == len(number) for task in tasks)
+    return [
+        packed_fold(
+            data,
+            [(outcome.delivered.dual_coef, outcome.delivered.intercept) for outcome in of_fold],
+            np.column_stack([known_scores(outcome) for outcome in of_fold])[number == fold] if whole else None,
+        )
+        for fold, of_fold in enumerate(machines)
     ]
-    folds = packed_folds(
-        estimator, data, number, [[(o.delivered.dual_coef, o.delivered.intercept) for o in own] for own in per_fold]
-    )
-    if all(len(task.rows) == len(label) for task in tasks):  # the scores came with the gradient
-        scores = np.column_stack([known_scores(outcome) for outcome in outcomes])
-        for fold, machines in enumerate(per_fold):
-            held = number == fold
-            scores[held] = np.column_stack([known_scores(machine) for machine in machines])[held]
-        return folds, scores
-    return folds, held_out_scores(estimator, data, folds)
 
 
-def packed_folds(
-    estimator: Any, data: Training, number: IntArray, machines: list[list[tuple[FloatArray, float]]]
-) -> Folds:
-    """Folds from the (coefficients, intercept) of their machines, task by task."""
-    scheme, label = data.extra.scheme, data.extra.label
-    tables = [scheme.pack([coef for coef, _ in own], label) for own in machines]
-    intercept = np.array([[b for _, b in own] for own in machines]).reshape(-1, len(scheme.tasks(label)))
-    return Folds(number, fold_tables(estimator, data, tables), intercept)
+def packed_fold(data: Training, tasks: list[tuple[FloatArray, float]], scores: FloatArray | None) -> FoldFit:
+    """A fold from the (coefficients, intercept) of its tasks, in the scheme's table."""
+    table = data.extra.scheme.pack([coef for coef, _ in tasks], data.extra.label)
+    return FoldFit(table, [b for _, b in tasks], scores)
 
 
 def known_scores(outcome: Outcome) -> FloatArray:

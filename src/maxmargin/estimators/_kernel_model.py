@@ -107,18 +107,19 @@ class KernelModel(Machine):
         """The same sums over the first rows of the support, over those that follow, ...: as many as each has lines."""
         check_is_fitted(self)
         X = self._validate_for_predict(X)
-        program, backend = self.kernel_.lower(), backend_for(self.device)
+        program, backend, scaling = self.kernel_.lower(), backend_for(self.device), Scaling.of(self)
         n = count(X)
         results = [np.zeros((n, *coef.shape[1:])) for coef in coefs]
         ends = np.cumsum([0, *map(len, coefs)])
         threads = effective_threads(self.n_jobs)
         with single_threaded_blas():
             known = support or Support(self.support_, self.support_vectors_)
-            known = known._replace(vectors=scaled(known.vectors, Scaling.of(self)))
+            known = known._replace(vectors=scaled(known.vectors, scaling))
             vectors = self._prepared(known, program, backend, getattr(X, "dtype", None))
             parts = [vectors if len(coefs) == 1 else vectors.slice(*ends[k : k + 2]) for k in range(len(coefs))]
             for first in range(0, n, PREDICT_ROWS):
-                rows = backend.prepare(program, X[first : first + PREDICT_ROWS], like=vectors, dtype=vectors.dtype)
+                block = scaled(X[first : first + PREDICT_ROWS], scaling)
+                rows = backend.prepare(program, block, like=vectors, dtype=vectors.dtype)
                 for result, part, coef in zip(results, parts, coefs, strict=True):
                     result[first : first + PREDICT_ROWS] = backend.product(program, rows, part, coef, threads)
         return results
@@ -133,10 +134,10 @@ class KernelModel(Machine):
         return backend.prepare(program, vectors, dtype=np.float32 if narrow else np.float64)
 
     def _validate_for_predict(self, X) -> RowData:
+        """Rows to predict, checked; not yet scaled."""
         if takes_any_rows(self.kernel) and not_numbers(X):
             return list(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
-        X = scaled(X, Scaling.of(self))
         if self._precomputed and X.shape[1] != self.shape_fit_[0]:
             raise ValueError(
                 f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from abc import abstractmethod
 from numbers import Integral, Real
@@ -15,17 +14,17 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin._rows import count, dense, take
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin._validation import cache_bytes, kept_rows
+from maxmargin._validation import Scaling, cache_bytes, kept_rows, scaled, unscaled
 from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
 from maxmargin.certificates import Certificate
-from maxmargin.delivered import Folds, Support
-from maxmargin.estimators._fit import Family, Passes, fit
+from maxmargin.delivered import Support
+from maxmargin.estimators._fit import FoldFit, Passes, RefittedFamily, fit
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Labels, Training, check_target, labels_of, seed_of
 from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._progress import FitReporter
-from maxmargin.estimators._stream import checked_chunk, require_finite_weights
-from maxmargin.estimators._turns import Turn, fair_share, side_by_side, take_turns
+from maxmargin.estimators._stream import Chunk, checked_chunk, require_finite_weights
+from maxmargin.estimators._turns import Turn, side_by_side, take_turns
 from maxmargin.kernels import Kernel
 from maxmargin.multiclass import BinaryTask, Scheme
 from maxmargin.solvers import Record
@@ -50,7 +49,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: KernelModel._parameter_constraints[name] for name in
-           ("kernel", "degree", "gamma", "coef0", "cache_size", "n_jobs")},
+           ("kernel", "degree", "gamma", "coef0", "cache_size", "n_jobs", "scale")},
         **ManyClasses._parameter_constraints,
         "budget": [Interval(Integral, 1, None, closed="left"), None],
         "maintenance": [StrOptions(set(KINDS))],
@@ -118,7 +117,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         if not counts.any():
             raise ValueError(f"class_weight={self.class_weight!r} leaves no row any weight; give one class more than 0")
         labels = labels._replace(label=labels.label[counts], scheme=self._new_scheme(len(labels.classes)))
-        return data._replace(weight=data.weight[counts], kept=data.kept[counts], extra=labels)
+        return self._scaled(data._replace(weight=data.weight[counts], kept=data.kept[counts], extra=labels))
 
     def _fit(self, data: Training) -> Any:
         return fit(self, data, OnlineTasks(self, data))
@@ -204,16 +203,17 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
     def _visits(self, job: OnlineTask, seed: int) -> Visits:
         return Visits(backend_for("cpu"), np.arange(len(job.rows)), job.weight, self._visiting, seed)
 
-    def _write_parts(self, X: RowData, parts: list[Part], offset: int, labels: Labels, scheme: Scheme) -> None:
+    def _write_parts(self, data: Training, parts: list[Part], offset: int, labels: Labels, scheme: Scheme) -> None:
         """Vectors of all tasks, each once, a line of coefficients per task, and what a stream goes on from."""
         rows, table, merged = stacked(parts)
         coef = np.array([line @ part.factors for line, part in zip(table, parts, strict=True)])
         require_finite_weights(coef)
-        support = self._support(Training(X, None, np.zeros(0), rows, 0), rows[: len(rows) - len(merged)])
-        vectors = support.vectors
+        vectors = self._support(data, rows[: len(rows) - len(merged)]).vectors
         if len(merged) or (self.budget is not None and self.maintenance == "merge"):
             vectors = dense(vectors)
-            vectors = np.concatenate([vectors, merged.reshape(-1, vectors.shape[1])])
+            merged = unscaled(merged.reshape(-1, vectors.shape[1]), data.scaling)
+            vectors = np.concatenate([vectors, merged.astype(vectors.dtype, copy=False)])
+        self._write_scaling(data)
         self.support_ = np.where(rows >= offset, rows - offset, -1).astype(np.int32)
         self.support_[len(rows) - len(merged) :] = -1
         self.support_vectors_, self.dual_coef_ = vectors, coef
@@ -240,10 +240,9 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         first, number = not hasattr(self, "classes_"), getattr(self, "chunks_", 0)
         chunk = checked_chunk(self, X, y, classes, sample_weight)
         scheme = self._new_scheme(len(chunk.classes)) if first else self._scheme
-        n = chunk.X.shape[0]
-        kernel = self.kernel_ if not first else self._kernel_for(Training(chunk.X, None, chunk.weight, np.arange(n), n))
-        known = 0 if first else len(self.support_)
-        pool = chunk.X if first else pooled(self.support_vectors_, chunk.X)
+        n, known = chunk.X.shape[0], 0 if first else len(self.support_)
+        data = self._pool(chunk, first)
+        kernel, pool = self._kernel_for(data) if first else self.kernel_, data.X
         tasks, numbers = scheme.tasks(chunk.label), known + np.arange(n)
         order, same = self._row_order(pool, numbers, known + n)
         gain = chunk.factors[chunk.label]
@@ -264,8 +263,17 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
             number + 1,
             passes,
         )
-        self._write_parts(pool, parts, known + n, Labels(chunk.classes, chunk.label, chunk.factors), scheme)
+        self._write_parts(data, parts, known + n, Labels(chunk.classes, chunk.label, chunk.factors), scheme)
         return made
+
+    def _pool(self, chunk: Chunk, first: bool) -> Training:
+        """The vectors that were kept and the rows of a chunk, in this order; scaled as the first chunk was."""
+        n = chunk.X.shape[0]
+        if first:
+            return self._scaled(Training(chunk.X, None, chunk.weight, np.arange(n), n))
+        given, scaling = pooled(self.support_vectors_, chunk.X), Scaling.of(self)
+        data = Training(given, None, chunk.weight, len(self.support_) + np.arange(n), given.shape[0])
+        return data if scaling is None else data._replace(X=scaled(given, scaling), scaling=scaling, unscaled=given)
 
     def _stream_starts(self, jobs: list[OnlineTask], first: bool) -> list[Start]:
         """Where every task goes on: nowhere yet, where the last chunk left it, or at the model that was published.
@@ -285,12 +293,10 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
 
     # -- folds and prediction ---------------------------------------------------------------------------------
 
-    def _nameless(self) -> Any:
-        """A copy that takes rows without the names of their columns, and reports to nobody."""
-        model = copy.copy(self)
-        for name in [k for k in vars(model) if k.startswith(("_skl_", "_callback", "_parent_", "feature_names_in_"))]:
-            del model.__dict__[name]
-        return model
+    def _as_fold(self, rows):
+        """This model as that of a fold, and its scores of the rows held out."""
+        coef = Support(self.support_, self.support_vectors_), np.ascontiguousarray(self.dual_coef_.T)
+        return FoldFit(coef, self.intercept_, self._task_scores(rows))
 
     def _task_scores(self, X):
         return self._scores(X, np.ascontiguousarray(self.dual_coef_.T)) + self.intercept_
@@ -302,11 +308,11 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         ]
 
 
-class OnlineTasks(Family[Passes]):
+class OnlineTasks(RefittedFamily[Passes]):
     """Tasks of a kernel machine that learns online."""
 
     def __init__(self, machine: KernelOnline, data: Training):
-        self.machine, self.data, self.kernel = machine, data, machine._kernel_for(data)
+        self.machine, self.data, self.whole, self.kernel = machine, data, data, machine._kernel_for(data)
         self.tasks = data.extra.scheme.tasks(data.extra.label)
 
     def goal(self):
@@ -333,26 +339,11 @@ class OnlineTasks(Family[Passes]):
         draft.kernel_, draft.shape_fit_ = self.kernel, getattr(data.X, "shape", (data.n,))
         draft.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
         draft.n_iter_ = max(len(task) for task in lines)
-        draft._write_parts(data.X, [solution.model for solution in solutions], 0, data.extra, data.extra.scheme)
+        draft._write_parts(data, [solution.model for solution in solutions], 0, data.extra, data.extra.scheme)
         draft._write_fit(data, self.tasks, lines)
 
     def scores(self, draft, solutions):
-        return draft._nameless()._task_scores(take(self.data.X, self.data.kept))
+        return draft._for_fold()._task_scores(take(self.data.as_given, self.data.kept))
 
-    def cross_fit(self, draft, solutions, number):
-        """A fit without the rows of each fold in turn."""
-        data, labels, scores = self.data, self.data.extra, self.scores(draft, solutions)
-        coefs, intercepts, count = [], [], int(number.max(initial=-1)) + 1
-        for fold in range(count):
-            train, held = number != fold, np.flatnonzero(number == fold)
-            model, limit = draft._nameless(), draft.time_limit
-            model.calibration, model.verbose = None, 0
-            model.certify = model.bound = False
-            if limit is not None:
-                model.time_limit = fair_share(data.deadline(limit), count - fold) - data.began
-            part = labels._replace(label=labels.label[train])
-            model._fit(data._replace(kept=data.kept[train], weight=data.weight[train], extra=part))
-            coefs.append((Support(model.support_, model.support_vectors_), np.ascontiguousarray(model.dual_coef_.T)))
-            intercepts.append(model.intercept_)
-            scores[held] = model._task_scores(take(data.X, data.kept[held]))
-        return Folds(number, coefs, np.array(intercepts).reshape(len(coefs), -1)), scores
+    def kept(self, draft, coefs):
+        return coefs

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from maxmargin.certificates import certify_tasks
 from maxmargin.estimators._kernel_online import KernelOnline
 from maxmargin.estimators._machine import leaves_no_trace
-from maxmargin.estimators._params import document_classes
+from maxmargin.estimators._params import document_classes, document_kernel
 from maxmargin.estimators._pegasos import LEAST, VISITS, steps_skipped
 from maxmargin.solvers.expansion import KINDS, Options
 
@@ -23,6 +23,7 @@ MOST = 500
 
 
 @document_classes
+@document_kernel
 class KernelPegasosSVC(KernelOnline):
     r"""Kernel support vector classifier by Pegasos, for streams, and with a budget for data of any size.
 
@@ -85,6 +86,7 @@ class KernelPegasosSVC(KernelOnline):
         Show a progress line.
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited, of a calibration's folds and of random code words; None is 0.
+    {scale}
 
     Attributes
     ----------
@@ -118,6 +120,7 @@ class KernelPegasosSVC(KernelOnline):
         Calls to ``partial_fit``.
     shape_fit_ : tuple
         Shape of the training rows.
+    {scaling}
 
     References
     ----------
@@ -174,6 +177,7 @@ class KernelPegasosSVC(KernelOnline):
         n_jobs=None,
         verbose=0,
         random_state=None,
+        scale=False,
     ):
         self._store(locals())
 
@@ -207,6 +211,7 @@ class KernelPegasosSVC(KernelOnline):
         After an error (other columns than the first chunk's, values that are not finite, an unknown class) the model is
         exactly what it was before the chunk. Without a budget the model grows with the stream. There is no certificate:
         a proof of optimality needs all rows. The average (``average=True``) is that of all chunks' iterates.
+        ``scale=True`` keeps the first chunk's scaling.
 
         Parameters
         ----------
@@ -252,7 +257,7 @@ class KernelPegasosSVC(KernelOnline):
             return []
         weight = np.zeros(data.n)
         weight[data.kept] = data.weight
-        return certify_tasks(draft, data.X, data.y, weight)
+        return certify_tasks(draft, data.as_given, data.y, weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

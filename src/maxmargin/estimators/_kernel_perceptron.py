@@ -17,12 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._rows import count, take
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin._validation import cache_bytes
+from maxmargin._validation import Scaling, cache_bytes, scaled
 from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
 from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._kernel_online import KernelOnline
 from maxmargin.estimators._machine import check_target, leaves_no_trace
-from maxmargin.estimators._params import document_classes
+from maxmargin.estimators._params import document_classes, document_kernel
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel
 from maxmargin.problems import HardMarginProblem
@@ -34,6 +34,7 @@ MARGIN_TOL = 1e-6
 
 
 @document_classes
+@document_kernel
 class KernelPerceptron(KernelOnline):
     r"""The perceptron in the feature space of a kernel, with Novikoff's bound beside the mistakes.
 
@@ -81,6 +82,7 @@ class KernelPerceptron(KernelOnline):
         Show a progress line.
     random_state : int, RandomState or None, default=None
         Seed of the order of the rows, of the folds of a calibration and of random code words; None is 0.
+    {scale}
 
     Attributes
     ----------
@@ -111,6 +113,7 @@ class KernelPerceptron(KernelOnline):
         Calls to ``partial_fit``.
     shape_fit_ : tuple
         Shape of the training rows.
+    {scaling}
 
     References
     ----------
@@ -154,6 +157,7 @@ class KernelPerceptron(KernelOnline):
         n_jobs=None,
         verbose=0,
         random_state=None,
+        scale=False,
     ):
         self._store(locals())
 
@@ -183,7 +187,7 @@ class KernelPerceptron(KernelOnline):
         """Go on with one pass over a chunk of rows, for data that do not fit into memory.
 
         After an error (other columns than the first chunk's, values that are not finite, an unknown class) the model is
-        exactly what it was before the chunk.
+        exactly what it was before the chunk. ``scale=True`` keeps the first chunk's scaling.
 
         Parameters
         ----------
@@ -222,7 +226,7 @@ class KernelPerceptron(KernelOnline):
             inf where the two sides of the task cannot be separated.
         """
         check_is_fitted(self)
-        X = self._validate_for_predict(X)
+        X = scaled(self._validate_for_predict(X), Scaling.of(self))
         y = check_target(self, y, count(X))
         label = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         return self._bounds(X, np.arange(len(label)), self._scheme.tasks(label))

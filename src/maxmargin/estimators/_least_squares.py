@@ -14,8 +14,10 @@ from maxmargin._rows import count
 from maxmargin._types import FloatArray, IntArray
 from maxmargin._validation import free_memory, kept_rows
 from maxmargin.backends import blas_threads, factor_threads, single_threaded_blas
+from maxmargin.estimators._fit import fit
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Training, leaves_no_trace
+from maxmargin.estimators._one_system import OneSystem
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._params import document_kernel
 from maxmargin.estimators._streamed import (
@@ -181,11 +183,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         self
         """
         data = self._validate(X, y, sample_weight)
-        kernel = self._resolve_kernel(data)
-        solution, rows = self._solved(data, kernel)
-        self._forget()
-        self._publish(data, kernel, solution, rows)
-        return self
+        return fit(self, data, OneSystem(self, data))
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Checked input; the targets have a column per output, ``extra`` says how many dimensions they had."""
@@ -251,11 +249,9 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         warn_unless_solved(FitOptions.of(self), residual, steps, "take a larger lam")
         return LeastSquaresSolution(a, residual, n_iter=steps)
 
-    def _publish(self, data: Training, kernel: Kernel, solution: LeastSquaresSolution, rows: IntArray):
-        flat = data.extra == 1
-        self.kernel_, self.shape_fit_ = kernel, getattr(data.X, "shape", (data.n,))
+    def _write(self, data: Training, solved: tuple[LeastSquaresSolution, IntArray]) -> None:
+        (solution, rows), flat = solved, data.extra == 1
         self.dual_coef_ = solution.coef[:, 0] if flat else solution.coef
-        self._write_scaling(data)
         self.support_ = rows.astype(np.int32)
         self.support_vectors_: Any = self._support(data, rows).vectors
         self.residual_, self.n_iter_ = solution.residual, max(1, solution.n_iter)

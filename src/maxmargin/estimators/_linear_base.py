@@ -22,8 +22,8 @@ from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows, row_costs
 from maxmargin.backends import backend_for, effective_threads
 from maxmargin.certificates import Certificate, Scaling, judge_linear
-from maxmargin.delivered import Folds, LinearDelivered
-from maxmargin.estimators._fit import Family, fit
+from maxmargin.delivered import LinearDelivered
+from maxmargin.estimators._fit import Family, RefittedFamily, fit
 from maxmargin.estimators._linear_model import LinearFit, dense_coef, published_weights, unscaled, write_fit
 from maxmargin.estimators._linear_run import linear_history, solve_linear
 from maxmargin.estimators._machine import Machine, Training, check_target, leaves_no_trace
@@ -31,7 +31,6 @@ from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._proof import Goal
 from maxmargin.estimators._scaling import fitted_scaling, scaled, warn_of_unequal_columns
 from maxmargin.estimators._stream import require_finite_weights
-from maxmargin.estimators._turns import fair_share
 from maxmargin.losses import Loss
 from maxmargin.penalties import Penalty
 from maxmargin.problems import LinearProblem
@@ -201,7 +200,7 @@ class LinearRegressorMachine(RegressorMixin, LinearMachine):
         return np.maximum(0.0, np.abs(np.asarray(y, dtype=np.float64)[:, None] - f) - tube)
 
 
-class LinearTasks(Family[LinearSolution]):
+class LinearTasks(RefittedFamily[LinearSolution]):
     """Tasks of a linear machine, on one design."""
 
     def __init__(self, machine: Any, data: Training, whole: Training | None = None):
@@ -241,27 +240,6 @@ class LinearTasks(Family[LinearSolution]):
 
     def scores(self, draft, solutions):
         return draft._raw_scores(self.whole.rows)
-
-    def cross_fit(self, draft, solutions, number):
-        """A fit without the rows of each fold in turn."""
-        return refitted_folds(draft, self.whole, number, self.scores(draft, solutions))
-
-
-def refitted_folds(machine: Any, data: Training, number: IntArray, scores: FloatArray) -> tuple[Folds, FloatArray]:
-    """(the machines of all folds, held-out scores in place of ``scores``), each fitted from where the whole one is."""
-    labels, rows, coef, intercept = data.extra, data.rows, [], []
-    count = int(number.max(initial=-1)) + 1
-    for fold in range(count):
-        train, held = number != fold, np.flatnonzero(number == fold)
-        model, limit = machine._for_fold(), machine.time_limit
-        if limit is not None:
-            model.time_limit = fair_share(data.deadline(limit), count - fold) - data.began
-        part = labels._replace(label=labels.label[train])
-        model._fit(data._replace(kept=data.kept[train], weight=data.weight[train], extra=part))
-        coef.append(dense_coef(model))
-        intercept.append(model.intercept_)
-        scores[held] = model._raw_scores(rows[held])
-    return Folds(number, np.array(coef), np.array(intercept).reshape(len(coef), -1)), scores
 
 
 def judged_tasks(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from maxmargin._types import FloatArray, RowData
+from maxmargin.estimators._fit import FoldFit
 from maxmargin.estimators._linear_base import LinearMachine, Target
 from maxmargin.estimators._linear_model import dense_coef
 from maxmargin.estimators._machine import labels_of
@@ -80,14 +80,14 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
 
     # -- fit --------------------------------------------------------------------------------------------------
 
-    def _for_fold(self) -> Any:
-        """A copy to be fitted on part of the rows, quietly and without proof."""
-        model = copy.copy(self)
-        model.calibration, model.certify, model.verbose = None, False, 0
+    def _for_fold(self):
+        model = super()._for_fold()
         model.warm_start = self._forgets_start
-        for name in [name for name in vars(model) if name.startswith(("_skl_", "_callback", "_parent_"))]:
-            del model.__dict__[name]
         return model
+
+    def _as_fold(self, rows):
+        """This model as that of a fold, and its scores of the rows held out."""
+        return FoldFit(dense_coef(self), self.intercept_, self._raw_scores(rows))
 
     # -- prediction -------------------------------------------------------------------------------------------
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from maxmargin.backends import backend_for, single_threaded_blas
 from maxmargin.certificates import Scaling, judge_linear_all_classes
-from maxmargin.estimators._fit import Family
+from maxmargin.estimators._fit import RefittedFamily
 from maxmargin.estimators._interrupt import InterruptFlag
-from maxmargin.estimators._linear_base import refitted_folds
 from maxmargin.estimators._linear_model import LinearFit, published_weights, unscaled, write_fit
 from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training, seed_of
@@ -22,7 +21,7 @@ from maxmargin.problems import ShortfallProblem, SoftmaxProblem
 from maxmargin.solvers import AllClassesLinear, AllClassesPoint, AllClassesSolution, SoftmaxNewton, Watch, aimed
 
 
-class LinearOneProblem(Family[AllClassesSolution]):
+class LinearOneProblem(RefittedFamily[AllClassesSolution]):
     """All classes of a linear machine in one problem; LinearSVC's ``loss`` is not used, as in scikit-learn."""
 
     def __init__(self, machine: Any, data: Training):
@@ -31,6 +30,7 @@ class LinearOneProblem(Family[AllClassesSolution]):
                 f"multiclass={machine._multiclass!r} needs penalty='l2' and a finite C; got penalty={machine.penalty!r}"
             )
         self.machine, self.data, self.cost = machine, data, machine._cost(data)
+        self.whole = data
         self.problem = all_classes_problem(machine, data, self.cost)
         self.rows = data.rows
         self.scaling = fitted_scaling(self.rows, data.weight) if machine.scale else None
@@ -74,9 +74,6 @@ class LinearOneProblem(Family[AllClassesSolution]):
 
     def scores(self, draft, solutions):
         return draft._raw_scores(self.rows)
-
-    def cross_fit(self, draft, solutions, number):
-        return refitted_folds(draft, self.data, number, self.scores(draft, solutions))
 
 
 def _warm_start(estimator: Any, data: Training, scaling: Scaling | None) -> AllClassesPoint | None:

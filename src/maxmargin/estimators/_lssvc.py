@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from maxmargin.estimators._base import KernelTasks
 from maxmargin.estimators._kernel_classifier import KernelClassifier
-from maxmargin.estimators._lssvc_solve import cross_validated, left_out_scores, solve_tasks
+from maxmargin.estimators._lssvc_solve import left_out_scores, solve_tasks, without_folds
 from maxmargin.estimators._params import document_classes, document_kernel
 
 #: Parameters of the machines whose solver iterates, which this one has no use for.
@@ -156,13 +156,6 @@ class LSSVC(KernelClassifier):
     ):
         self._store(locals())
 
-    def _goal(self):
-        return None  # tol is about the residual of the linear system
-
-    def _solve(self, data, kernel, reporter):
-        number = None if self._wanted_calibration is None else self._new_folds(data)
-        return solve_tasks(self, data, kernel, reporter, number)
-
     def _write(self, data, outcomes):
         super()._write(data, outcomes)
         self.residual_ = max(outcome.residual for outcome in outcomes)
@@ -178,5 +171,13 @@ class LSSVC(KernelClassifier):
 class LeastSquaresTasks(KernelTasks):
     """Tasks of an LSSVC, whose folds came with their solutions."""
 
-    def cross_fit(self, draft, solutions, number):
-        return cross_validated(draft, self.data, solutions)
+    def goal(self):
+        return None  # tol is about the residual of the linear system
+
+    def solve(self, reporter):
+        machine, data = self.machine, self.data
+        number = None if machine._wanted_calibration is None else machine._new_folds(data)
+        return solve_tasks(machine, data, self.kernel, reporter, number)
+
+    def folds(self, draft, solutions, number):
+        return without_folds(self.data, solutions)

@@ -15,9 +15,10 @@ from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
 from maxmargin._validation import cache_bytes, memory_at_first, row_costs
 from maxmargin.backends import blas_threads, factor_threads, run_queue
-from maxmargin.delivered import Delivered, Folds
+from maxmargin.delivered import Delivered
 from maxmargin.estimators._caller import levels_to_caller
-from maxmargin.estimators._kernel_folds import held_out_scores, known_scores, packed_folds
+from maxmargin.estimators._fit import FoldFit
+from maxmargin.estimators._kernel_folds import packed_fold
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._progress import FitReporter
@@ -249,19 +250,15 @@ def _record(outcome: LSOutcome, seconds: float) -> Record:
     return Record(outcome.solution.n_iter, seconds, primal, dual, problem.gap(task.dual_coef, f, offsets))
 
 
-def cross_validated(machine: LSSVC, data: Training, outcomes: list[LSOutcome]) -> tuple[Folds, FloatArray]:
-    """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
-    number, count = outcomes[0].number, len(outcomes[0].folds)
-    assert number is not None  # a calibration was asked for when they were solved
-    machines = [[(own.folds[k].coef, own.folds[k].intercept) for own in outcomes] for k in range(count)]
-    folds = packed_folds(machine, data, number, machines)
-    whole = all(len(outcome.delivered.rows) == len(number) for outcome in outcomes)
-    if not whole or any(outcomes[0].folds[k].held is None for k in range(count)):
-        return folds, held_out_scores(machine, data, folds)
-    scores = np.column_stack([known_scores(outcome) for outcome in outcomes])
-    for k in range(count):
-        scores[number == k] = np.column_stack([outcome.folds[k].held for outcome in outcomes])
-    return folds, scores
+def without_folds(data: Training, outcomes: list[LSOutcome]) -> list[FoldFit]:
+    """The tasks without the rows of each fold, as they came with the solutions."""
+    fits = []
+    for of_fold in zip(*(outcome.folds for outcome in outcomes), strict=True):
+        held = [own.held for own in of_fold]
+        whole = all(len(outcome.delivered.rows) == len(data.kept) for outcome in outcomes) and held[0] is not None
+        scores = np.column_stack(held) if whole else None
+        fits.append(packed_fold(data, [(own.coef, own.intercept) for own in of_fold], scores))
+    return fits
 
 
 def left_out_scores(machine: LSSVC, data: Training, outcomes: list[LSOutcome]) -> FloatArray:

@@ -5,6 +5,7 @@ A family of machines says how its tasks' scores are computed, on all of them and
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
@@ -158,6 +159,19 @@ class ManyClasses:
 
     def _before_predict(self) -> None:
         """Refuse parameters that make no sense together."""
+
+    # -- folds ------------------------------------------------------------------------------------------------
+
+    def _for_fold(self) -> Any:
+        """A copy to be fitted on part of the rows: quietly, without proof, whatever the names of the columns."""
+        model: Any = copy.copy(self)
+        model.calibration, model.verbose = None, 0
+        for name in {"certify", "bound"} & vars(model).keys():
+            setattr(model, name, False)
+        names = ("_skl_", "_callback", "_parent_", "feature_names_in_")
+        for name in [name for name in vars(model) if name.startswith(names)]:
+            del model.__dict__[name]
+        return model
 
     # -- probabilities and sets -------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._rows import dense
-from maxmargin._validation import row_costs
+from maxmargin._validation import Scaling, row_costs, scaled
 from maxmargin.delivered import ON_BOUNDARY
 from maxmargin.estimators._base import KernelMachine
 from maxmargin.estimators._params import documented
@@ -240,4 +240,4 @@ class SVDD(OutlierMachine):
             raise ValueError(
                 "SVDD needs k(x, x) of new rows, which a precomputed matrix does not hold; use a callable kernel"
             )
-        return self.kernel_.diag(X)
+        return self.kernel_.diag(scaled(X, Scaling.of(self)))

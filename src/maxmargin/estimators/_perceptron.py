@@ -18,8 +18,7 @@ from maxmargin._types import FloatArray, RowData
 from maxmargin.backends import backend_for, effective_threads
 from maxmargin.certificates import Scaling
 from maxmargin.estimators._caller import levels_to_caller
-from maxmargin.estimators._fit import Family, Passes
-from maxmargin.estimators._linear_base import refitted_folds
+from maxmargin.estimators._fit import Passes, RefittedFamily
 from maxmargin.estimators._linear_classifier import LinearClassifierMachine
 from maxmargin.estimators._linear_model import published_weights, write_weights
 from maxmargin.estimators._machine import Labels, Training, check_target, leaves_no_trace, seed_of
@@ -297,11 +296,11 @@ def _on_rows(design: Any, task: BinaryTask) -> tuple[Any, FloatArray]:
     return (design.rows if len(task.rows) == design.n else design.take(task.rows).rows), task.sign
 
 
-class PerceptronTasks(Family[Passes]):
+class PerceptronTasks(RefittedFamily[Passes]):
     """Tasks of a perceptron: a step for every mistake, pass after pass."""
 
     def __init__(self, machine: Perceptron, data: Training):
-        self.machine, self.data = machine, data
+        self.machine, self.data, self.whole = machine, data, data
         self.scaling = fitted_scaling(data.rows, data.weight) if machine.scale else None
         self.inputs, self.tasks = scaled(data.rows, self.scaling), data.extra.scheme.tasks(data.extra.label)
 
@@ -330,9 +329,6 @@ class PerceptronTasks(Family[Passes]):
 
     def scores(self, draft, solutions):
         return draft._raw_scores(self.data.rows)
-
-    def cross_fit(self, draft, solutions, number):
-        return refitted_folds(draft, self.data, number, self.scores(draft, solutions))
 
 
 def _warn_of_mistakes(lines: list[list[tuple[int, float, int]]]) -> None:

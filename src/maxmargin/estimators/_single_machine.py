@@ -10,9 +10,8 @@ from maxmargin._types import FloatArray
 from maxmargin._validation import row_costs
 from maxmargin.backends import single_threaded_blas
 from maxmargin.certificates import judge_kernel_all_classes
-from maxmargin.delivered import Folds
 from maxmargin.estimators._base import shape_of
-from maxmargin.estimators._fit import Family
+from maxmargin.estimators._fit import ClassifierFamily, FoldFit
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._kernel_folds import fold_tables
 from maxmargin.estimators._linear_run import linear_history
@@ -37,7 +36,7 @@ def all_classes_problem(estimator: Any, data: Training, cost: float) -> AllClass
     return kind(labels.label, row_costs(cost, labels.weights(data)), len(labels.classes), estimator.fit_intercept)
 
 
-class OneProblem(Family[AllClassesSolution]):
+class OneProblem(ClassifierFamily[AllClassesSolution]):
     """All classes of a kernel machine in one problem."""
 
     def __init__(self, machine: Any, data: Training):
@@ -84,22 +83,25 @@ class OneProblem(Family[AllClassesSolution]):
     def scores(self, draft, solutions):
         return _lines(solutions[0].f).T.copy()
 
-    def cross_fit(self, draft, solutions, number):
-        """Held-out scores come with the folds' solutions."""
-        (solution,), data = solutions, self.data
-        start, end_of_all = AllClassesPoint(solution.alpha, solution.intercept), data.deadline(self.machine.time_limit)
-        solver, scores, folds = AllClassesBlocks(self.options.backend), self.scores(draft, solutions), []
+    def folds(self, draft, solutions, number):
+        """The problem without the rows of each fold; held-out scores come with the solutions."""
+        (solution,), end_of_all = solutions, self.data.deadline(self.machine.time_limit)
+        start = AllClassesPoint(solution.alpha, solution.intercept)
+        solver, solved = AllClassesBlocks(self.options.backend), []
         count = int(number.max(initial=-1)) + 1
         with InterruptFlag() as interrupted, single_threaded_blas():
             for fold in range(count):
                 held = number == fold
                 watch = self.options.watch(Turn(fair_share(end_of_all, count - fold), interrupted))
-                folds.append(solver.solve(self.problem.masked(held), self.gram, watch, start))
-                scores[held] = _lines(folds[-1].f).T[held]
-        warn_unless_reached(folds)
-        tables = fold_tables(draft, data, [_lines(fold.alpha) for fold in folds])
-        intercept = [_lines(fold.intercept[None]).ravel() for fold in folds]
-        return Folds(number, tables, np.array(intercept).reshape(-1, len(draft.intercept_))), scores
+                solved.append(solver.solve(self.problem.masked(held), self.gram, watch, start))
+        warn_unless_reached(solved)
+        return [
+            FoldFit(_lines(own.alpha), _lines(own.intercept[None]).ravel(), _lines(own.f).T[number == fold])
+            for fold, own in enumerate(solved)
+        ]
+
+    def kept(self, draft, coefs):
+        return fold_tables(draft, self.data, coefs)
 
 
 def _lines(alpha: FloatArray) -> FloatArray:
