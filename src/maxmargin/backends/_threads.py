@@ -50,16 +50,16 @@ def _cores() -> int:
     return cpu_count()
 
 
-def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:
-    """Run the tasks, the last one in this thread; the first exception is raised when all have ended."""
-    if threads <= 1 or len(tasks) <= 1:
-        for task in tasks:
-            task()
+def run_parallel(calls: list[Callable[[], None]], threads: int) -> None:
+    """Make the calls, the last one in this thread; the first exception is raised when all have ended."""
+    if threads <= 1 or len(calls) <= 1:
+        for call in calls:
+            call()
         return
     # in copies of this thread's context: what it was asked to heed (when to stop) holds for them as well
-    futures = [_executor(threads).submit(copy_context().run, _gate.joined, _gate.held(), task) for task in tasks[:-1]]
+    futures = [_executor(threads).submit(copy_context().run, _gate.joined, _gate.held(), call) for call in calls[:-1]]
     try:
-        tasks[-1]()
+        calls[-1]()
     finally:
         errors = [future.exception() for future in futures]
     for error in errors:
@@ -67,19 +67,19 @@ def run_parallel(tasks: list[Callable[[], None]], threads: int) -> None:
             raise error
 
 
-def run_queue(tasks: Sequence[Callable[[], None]], threads: int) -> None:
-    """Run any number of tasks, each by the thread that is free next; after an error, or Ctrl-C, none is begun."""
+def run_queue(calls: Sequence[Callable[[], None]], threads: int) -> None:
+    """Make any number of calls, each by the thread that is free next; after an error, or Ctrl-C, none is begun."""
     turns, failed = count(), threading.Event()
 
     def work() -> None:
         try:
-            while not failed.is_set() and (turn := next(turns)) < len(tasks):
-                tasks[turn]()
+            while not failed.is_set() and (turn := next(turns)) < len(calls):
+                calls[turn]()
         except BaseException:
             failed.set()
             raise
 
-    workers = max(1, min(threads, len(tasks)))
+    workers = max(1, min(threads, len(calls)))
     run_parallel([work] * workers, workers)
 
 

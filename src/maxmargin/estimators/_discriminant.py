@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -31,6 +31,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin._validation import cache_bytes, kept_rows, memory_at_first
 from maxmargin.backends import Rows, backend_for, blas_threads, effective_threads, factor_threads, single_threaded_blas
 from maxmargin.estimators._discriminant_solve import (
+    Directions,
     Discriminants,
     Scatter,
     Span,
@@ -53,15 +54,6 @@ from maxmargin.maps import LANDMARK_METHODS, distinct_rows
 BLOCK_VALUES = 2**22
 #: Matrices of the landmarks' size that a fit takes room for, and the share of the free memory it may take.
 MATRICES, MEMORY_SHARE = 5, 0.5
-
-
-class Directions(NamedTuple):
-    """What a fit came to, in the span of some rows."""
-
-    landmarks: IntArray
-    span: Span
-    found: Discriminants
-    priors: FloatArray
 
 
 @document_kernel

@@ -156,6 +156,15 @@ class Scatter:
         return dsyrk(-share, moved.T, beta=share, c=self.squares, lower=1, overwrite_c=1)
 
 
+class Directions(NamedTuple):
+    """What a fit came to, in the span of some rows."""
+
+    landmarks: IntArray
+    span: Span
+    found: Discriminants
+    priors: FloatArray
+
+
 def class_means(Z: FloatArray, label: IntArray, n_classes: int) -> FloatArray:
     """Means of the classes; of a class without rows, the mean of all."""
     members = sp.csr_array((np.ones(len(label)), label, np.arange(len(label) + 1)), shape=(len(label), n_classes))

@@ -45,7 +45,7 @@ class HardMargin(RefittedFamily[Separated]):
     def __init__(self, machine: Any, data: Training):
         if machine.penalty != "l2":
             raise ValueError(f"C=inf is the hard margin, which needs penalty='l2'; got penalty={machine.penalty!r}")
-        self.machine, self.data, self.whole, self.rows = machine, data, data, data.rows
+        self.machine, self.data, self.whole, self.rows = machine, data, data, data.X_kept
         self.scaling = fitted_scaling(self.rows, data.weight) if machine.scale else None
         self.tasks = data.extra.scheme.tasks(data.extra.label)
 

@@ -34,8 +34,8 @@ def solve_folds(
     solved = run_tasks(FitOptions.of(estimator), kernel, data.X, wanted, deadline) if wanted else []
     warn_unless_reached([outcome.solution for outcome in solved])
     own = dict(zip(places, solved, strict=True))
-    # a fold that holds out no row of a task has the machine of the whole
-    machines = [[own.get((fold, k), outcomes[k]) for k in range(len(tasks))] for fold in range(count)]
+    # a fold that holds out no row of a task has the task of the whole fit
+    per_fold = [[own.get((fold, k), outcomes[k]) for k in range(len(tasks))] for fold in range(count)]
     whole = all(len(task.rows) == len(number) for task in tasks)
     return [
         packed_fold(
@@ -43,7 +43,7 @@ def solve_folds(
             [(outcome.delivered.dual_coef, outcome.delivered.intercept) for outcome in of_fold],
             np.column_stack([known_scores(outcome) for outcome in of_fold])[number == fold] if whole else None,
         )
-        for fold, of_fold in enumerate(machines)
+        for fold, of_fold in enumerate(per_fold)
     ]
 
 
@@ -68,7 +68,7 @@ def fold_tables(estimator: Any, data: Training, tables: list[FloatArray]) -> Fol
 
 
 def held_out_scores(estimator: Any, data: Training, folds: Folds) -> FloatArray:
-    """(n, tasks) scores of the rows of each fold by its own machines, of rows in none by the model itself."""
+    """(n, tasks) scores of the rows of each fold by its own tasks, of rows in none by the model itself."""
     rows = data.as_given if not isinstance(data.X, list) else np.array(data.X, dtype=object)
     scores = np.empty((len(data.kept), folds.intercept.shape[1]))
     for fold in range(-1, len(folds.intercept)):
@@ -86,7 +86,7 @@ def held_out_scores(estimator: Any, data: Training, folds: Folds) -> FloatArray:
 def fold_scores(
     estimator: Any, X: Any, tables: FoldTables, intercept: FloatArray, which: list[int] | None = None
 ) -> list[FloatArray]:
-    """(n, tasks) scores of every fold's machines (or of some), from one table of kernel values."""
+    """(n, tasks) scores of every fold's tasks (or of some), from one table of kernel values."""
     scheme = estimator._scheme
     blocks = [
         scheme.blocks(table, tables.label) for table in (tables.tables if which is None else tables.tables[which])

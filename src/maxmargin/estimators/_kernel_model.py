@@ -57,7 +57,7 @@ class KernelModel(Machine):
         if self._precomputed or isinstance(data.X, list):
             what = "a precomputed kernel has" if self._precomputed else "rows that are not numbers have"
             raise ValueError(f"scale=True scales features, and {what} none; set scale=False")
-        scaling = fitted_scaling(data.rows, data.weight)
+        scaling = fitted_scaling(data.X_kept, data.weight)
         return data._replace(X=scaled(data.X, scaling), scaling=scaling, unscaled=data.X)
 
     def _write_scaling(self, data: Training) -> None:
@@ -76,7 +76,7 @@ class KernelModel(Machine):
     def _resolve_kernel(self, data: Training) -> Kernel:
         if self._precomputed or (takes_any_rows(self.kernel)):
             return resolve_kernel(self.kernel)
-        gamma = resolve_gamma(self.gamma, data.rows, data.weight)
+        gamma = resolve_gamma(self.gamma, data.X_kept, data.weight)
         return resolve_kernel(self.kernel, gamma, self.degree, self.coef0)
 
     def _counted_rows(self, data: Training) -> RowData:

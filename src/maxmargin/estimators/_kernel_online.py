@@ -28,8 +28,8 @@ from maxmargin.estimators._turns import Turn, side_by_side, take_turns
 from maxmargin.kernels import Kernel
 from maxmargin.multiclass import BinaryTask, Scheme
 from maxmargin.solvers import Record
-from maxmargin.solvers.expansion import KINDS, Options, Part, Source, Start, check_budget, new_run, pooled, stacked
-from maxmargin.solvers.stochastic import AVERAGED, Reached, Visits
+from maxmargin.solvers.expansion import KINDS, Expansion, Options, Source, Start, check_budget, new_run, pooled, stacked
+from maxmargin.solvers.stochastic import AVERAGED, Progress, Visits
 
 LINE = [("task", int), ("iteration", int), ("seconds", float), ("violations", int), ("vectors", int)]
 
@@ -62,7 +62,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
     _singles = ()
     _no_single = "its steps are those of a two-class problem; use SVC, or 'ovo', 'ovr' or 'code'"
     _stream: tuple[FloatArray, FloatArray]  # coefficients (tasks, vectors, 2) and states (tasks, 5) to go on from
-    _reached: Reached | None = None  # the lam that they belong to
+    _reached: Progress | None = None  # the lam that they belong to
     device = "auto"
 
     # -- what a machine must say ------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
     def _trained(
         self, source: Source, jobs: list[OnlineTask], start, same: IntArray, data: Training, reporter: FitReporter
     ):
-        """(parts, [(pass, seconds, violations, vectors)]) of all tasks."""
+        """(expansions, [(pass, seconds, violations, vectors)]) of all tasks."""
         reporter.begin(len(jobs))
         at_once = side_by_side(reporter, len(jobs), effective_threads(self.n_jobs))
         began, options = time.perf_counter(), self._options()
@@ -178,7 +178,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
             job = jobs[number]
             run = new_run(source, options._replace(lam=job.lam), job.push, same, start[number])
             lines = self._walk(run, job, began, turn)
-            return run.part(), lines
+            return run.expansion(), lines
 
         solved = take_turns(solve, list(range(len(jobs))), at_once, self._solving_ends(data), reporter)
         return tuple(zip(*(solved[number] for number in range(len(jobs))), strict=True))
@@ -203,10 +203,12 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
     def _visits(self, job: OnlineTask, seed: int) -> Visits:
         return Visits(backend_for("cpu"), np.arange(len(job.rows)), job.weight, self._visiting, seed)
 
-    def _write_parts(self, data: Training, parts: list[Part], offset: int, labels: Labels, scheme: Scheme) -> None:
+    def _write_expansions(
+        self, data: Training, expansions: list[Expansion], offset: int, labels: Labels, scheme: Scheme
+    ) -> None:
         """Vectors of all tasks, each once, a line of coefficients per task, and what a stream goes on from."""
-        rows, table, merged = stacked(parts)
-        coef = np.array([line @ part.factors for line, part in zip(table, parts, strict=True)])
+        rows, table, merged = stacked(expansions)
+        coef = np.array([line @ own.factors for line, own in zip(table, expansions, strict=True)])
         require_finite_weights(coef)
         vectors = self._support(data, rows[: len(rows) - len(merged)]).vectors
         if len(merged) or (self.budget is not None and self.maintenance == "merge"):
@@ -217,12 +219,12 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         self.support_ = np.where(rows >= offset, rows - offset, -1).astype(np.int32)
         self.support_[len(rows) - len(merged) :] = -1
         self.support_vectors_, self.dual_coef_ = vectors, coef
-        self.intercept_ = np.array([part.intercept for part in parts])
-        self.n_vectors_ = np.array([len(part.which) for part in parts])
+        self.intercept_ = np.array([own.intercept for own in expansions])
+        self.n_vectors_ = np.array([len(own.which) for own in expansions])
         self._write_scheme(labels, scheme)
         self.class_weight_ = labels.factors
-        self._stream = (table, np.array([part.state for part in parts]))
-        self._reached = Reached("", self._options().lam, self._stream[1][:, 0].copy(), 0)
+        self._stream = (table, np.array([own.state for own in expansions]))
+        self._reached = Progress("", self._options().lam, self._stream[1][:, 0].copy(), 0)
         self.t_ = int(self._reached.steps.max())
 
     # -- streams ----------------------------------------------------------------------------------------------
@@ -248,13 +250,13 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         gain = chunk.factors[chunk.label]
         jobs = self._jobs(kernel, pool, tasks, order, numbers, chunk.weight, gain, known + n, whole=False)
         start = self._stream_starts(jobs, first)
-        source, options, parts, made = Source(kernel, pool, False), self._options(), [], []
+        source, options, expansions, made = Source(kernel, pool, False), self._options(), [], []
         with single_threaded_blas():
             for job, begin in zip(jobs, start, strict=True):
                 run = new_run(source, options, job.push, same, begin)
                 visits = job.rows[self._visits(job, seed_of(self) + number).take(1)[0]] if len(job.rows) else job.rows
                 made.append(run.advance(visits, options.average, lambda: False))
-                parts.append(run.part())
+                expansions.append(run.expansion())
         passes = getattr(self, "n_iter_", 0) + 1
         self._forget()
         self.kernel_, self.shape_fit_, self.chunks_, self.n_iter_ = (
@@ -263,7 +265,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
             number + 1,
             passes,
         )
-        self._write_parts(data, parts, known + n, Labels(chunk.classes, chunk.label, chunk.factors), scheme)
+        self._write_expansions(data, expansions, known + n, Labels(chunk.classes, chunk.label, chunk.factors), scheme)
         return made
 
     def _pool(self, chunk: Chunk, first: bool) -> Training:
@@ -326,8 +328,8 @@ class OnlineTasks(RefittedFamily[Passes]):
         start = [Start.nowhere(job.before) for job in jobs]
         source = Source(self.kernel, data.X, machine._precomputed)
         same = np.arange(data.n) if machine.budget is None else same  # without a budget every row has a dual variable
-        parts, lines = machine._trained(source, jobs, start, same, data, reporter)
-        return [Passes(*task) for task in zip(parts, lines, strict=True)]
+        expansions, lines = machine._trained(source, jobs, start, same, data, reporter)
+        return [Passes(*task) for task in zip(expansions, lines, strict=True)]
 
     def prove(self, solutions):
         draft = self.machine._draft()
@@ -339,7 +341,7 @@ class OnlineTasks(RefittedFamily[Passes]):
         draft.kernel_, draft.shape_fit_ = self.kernel, getattr(data.X, "shape", (data.n,))
         draft.history_ = np.array([(k, *line) for k, task in enumerate(lines) for line in task], dtype=LINE)
         draft.n_iter_ = max(len(task) for task in lines)
-        draft._write_parts(data, [solution.model for solution in solutions], 0, data.extra, data.extra.scheme)
+        draft._write_expansions(data, [solution.model for solution in solutions], 0, data.extra, data.extra.scheme)
         draft._write_fit(data, self.tasks, lines)
 
     def scores(self, draft, solutions):

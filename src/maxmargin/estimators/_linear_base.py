@@ -206,7 +206,7 @@ class LinearTasks(RefittedFamily[LinearSolution]):
     def __init__(self, machine: Any, data: Training, whole: Training | None = None):
         self.machine, self.data = machine, data
         self.whole = data if whole is None else whole  # with rows that the fit only looks at
-        self.rows, self.cost = data.rows, machine._cost(data)
+        self.rows, self.cost = data.X_kept, machine._cost(data)
         self.problems, self.where = machine._problems(data, self.cost)
         self.scaling = fitted_scaling(self.rows, data.weight) if machine.scale else None
 
@@ -239,7 +239,7 @@ class LinearTasks(RefittedFamily[LinearSolution]):
         write_fit(draft, self.data, model, self.scaling)
 
     def scores(self, draft, solutions):
-        return draft._raw_scores(self.whole.rows)
+        return draft._raw_scores(self.whole.X_kept)
 
 
 def judged_tasks(

@@ -32,7 +32,7 @@ class LinearOneProblem(RefittedFamily[AllClassesSolution]):
         self.machine, self.data, self.cost = machine, data, machine._cost(data)
         self.whole = data
         self.problem = all_classes_problem(machine, data, self.cost)
-        self.rows = data.rows
+        self.rows = data.X_kept
         self.scaling = fitted_scaling(self.rows, data.weight) if machine.scale else None
 
     def goal(self):

@@ -1,4 +1,4 @@
-"""The tasks of an LSSVC: machines of the same rows together, in closed form or by conjugate gradients."""
+"""The tasks of an LSSVC: those of the same rows together, in closed form or by conjugate gradients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HOPELESS = 0.1
 
 
 class FoldSolution(NamedTuple):
-    """A task's machine without the rows of one fold."""
+    """A task without the rows of one fold."""
 
     coef: FloatArray  # one per row of the task
     intercept: float
@@ -48,12 +48,12 @@ class FoldSolution(NamedTuple):
 
 @dataclass(frozen=True)
 class LSOutcome(Outcome):
-    """What a task came to, and its machines without some rows."""
+    """What a task came to, and the same task without some rows."""
 
     residual: float
     number: IntArray | None = None  # the fold of every row of the fit
     folds: tuple[FoldSolution, ...] = ()
-    left_out: FloatArray | None = None  # scores of every row by the machine without it
+    left_out: FloatArray | None = None  # scores of every row by the task without it
 
 
 class Work(NamedTuple):
@@ -76,14 +76,14 @@ class Group(NamedTuple):
 def solve_tasks(
     machine: LSSVC, data: Training, kernel: Kernel, reporter: FitReporter, number: IntArray | None
 ) -> list[LSOutcome]:
-    """An outcome per task; with ``number``, the fold of every row that counts, the folds' machines too."""
+    """An outcome per task; with ``number``, the fold of every row that counts, those of the folds too."""
     tasks = data.extra.scheme.tasks(data.extra.label)
     reporter.begin(len(tasks))
     if all(len(task.rows) == len(data.kept) for task in tasks):
         groups = [Group(list(range(len(tasks))), tasks[0].rows, np.column_stack([task.sign for task in tasks]))]
     else:
         groups = [Group([k], task.rows, task.sign[:, None]) for k, task in enumerate(tasks)]
-    run = _Run(machine, data, kernel, groups, number, reporter)
+    run = _Fit(machine, data, kernel, groups, number, reporter)
     largest = max(len(group.rows) for group in groups)
     with blas_threads(1 if run.at_once > 1 else factor_threads(largest, machine.n_jobs)):
         run_queue([partial(run.solve, group) for group in groups], run.at_once)
@@ -91,7 +91,7 @@ def solve_tasks(
     return [run.found[k] for k in range(len(tasks))]
 
 
-class _Run:
+class _Fit:
     """One Gram matrix for all the tasks of a fit."""
 
     def __init__(
@@ -139,25 +139,25 @@ class _Run:
         left_out = self.machine.leave_one_out
         solved = solve_bordered(K, T, C, self.machine.fit_intercept, left_out or self.number is not None)
         folds = [solved.without(held, T) for held in self._held(group)]
-        machines = [
+        without = [
             tuple(FoldSolution(beta[:, k], float(b[k]), f[:, k]) for beta, b, f in folds) for k in range(T.shape[1])
         ]
         loo = solved.each_left_out(T) if left_out else None
-        return self._outcomes(group, solved, K @ solved.beta, Work(1, n**2 // 2, began), machines, loo)
+        return self._outcomes(group, solved, K @ solved.beta, Work(1, n**2 // 2, began), without, loo)
 
     def _gradients(self, group: Group) -> list[LSOutcome]:
         began = time.perf_counter()
         solved, f, steps, reached = self._without(group, np.zeros(len(group.rows), dtype=bool))
         folds = [self._without(group, held)[0] for held in self._held(group)]
-        machines = [
+        without = [
             tuple(FoldSolution(fold.beta[:, k], float(fold.intercept[k]), None) for fold in folds)
             for k in range(group.T.shape[1])
         ]
         work = Work(steps, (steps + 1) * len(group.rows) ** 2, began, reached)
-        return self._outcomes(group, solved, f, work, machines, None)
+        return self._outcomes(group, solved, f, work, without, None)
 
     def _without(self, group: Group, held: Any) -> tuple[Bordered, FloatArray, int, bool]:
-        """(the machines without the rows ``held``, f = K beta, steps, whether to tol) by conjugate gradients."""
+        """(the tasks without the rows ``held``, f = K beta, steps, whether to tol) by conjugate gradients."""
         rows, bias, T = group.rows[~held], self.machine.fit_intercept, group.T[~held]
         part, C = self.data._replace(kept=self.data.kept[rows], weight=self.data.weight[rows]), self.C[rows]
         some, residual, steps = solve_streamed(self.machine, part, self.kernel, C, 1.0, T, sum_zero=bias)
@@ -180,7 +180,7 @@ class _Run:
         solved: Bordered,
         f: FloatArray,
         work: Work,
-        machines: list[tuple[FoldSolution, ...]],
+        without: list[tuple[FoldSolution, ...]],
         loo: FloatArray | None,
     ) -> list[LSOutcome]:
         """An outcome per task of the group; ``f`` = K beta."""
@@ -207,7 +207,7 @@ class _Run:
             solution = Solution(beta, np.ascontiguousarray(f[:, k]), status, work.steps, (), work.entries, seconds)
             delivered = Delivered(rows, problem, beta, b)
             left_out = None if loo is None else loo[:, k]
-            outcomes.append(LSOutcome(delivered, solution, residual, self.number, machines[k], left_out))
+            outcomes.append(LSOutcome(delivered, solution, residual, self.number, without[k], left_out))
         return outcomes
 
     def warn(self) -> None:
@@ -262,7 +262,7 @@ def without_folds(data: Training, outcomes: list[LSOutcome]) -> list[FoldFit]:
 
 
 def left_out_scores(machine: LSSVC, data: Training, outcomes: list[LSOutcome]) -> FloatArray:
-    """(n, tasks) scores of the rows that count, each by machines that have not seen it."""
+    """(n, tasks) scores of the rows that count, each by tasks that have not seen it."""
     tasks = data.extra.scheme.tasks(data.extra.label)
     scores = np.empty((len(data.kept), len(tasks)))
     if any(len(task.rows) < len(data.kept) for task in tasks):  # a pair has not seen the rows of other classes

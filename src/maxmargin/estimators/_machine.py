@@ -37,7 +37,7 @@ class Training(NamedTuple):
     unscaled: RowData | None = None  # X before that
 
     @property
-    def rows(self) -> RowData:
+    def X_kept(self) -> RowData:
         """The rows of X that count."""
         return self.X if len(self.kept) == self.n else self.X[self.kept]
 

@@ -48,11 +48,11 @@ class ManyClasses:
 
     @abstractmethod
     def _task_scores(self, X: Any) -> FloatArray:
-        """(n, tasks) scores of the fitted machines."""
+        """(n, tasks) scores of the fitted tasks."""
 
     @abstractmethod
     def _fold_scores(self, X: Any) -> list[FloatArray]:
-        """(n, tasks) scores of every fold's machines."""
+        """(n, tasks) scores of every fold's tasks."""
 
     # -- the scheme -------------------------------------------------------------------------------------------
 
@@ -89,14 +89,14 @@ class ManyClasses:
         )
 
     def _write_fired(self, scores: FloatArray) -> None:
-        """Report on the training rows whether exactly one machine said "mine", where there is one per class."""
+        """Report on the training rows whether exactly one task said "mine", where there is one per class."""
         if self._multiclass == "code" and self._scheme.claimed is not None and len(self.classes_) > 2:
             self.fired_ = self._scheme.fired(scores)
 
     def fired(self, X) -> Fired:
-        """For how many rows no machine, exactly one and several fired (had a positive score).
+        """For how many rows no task, exactly one and several fired (had a positive score).
 
-        With one machine per class (``multiclass='ovr'``, or 'code' with one-hot words) nothing makes sure that exactly
+        With one task per class (``multiclass='ovr'``, or 'code' with one-hot words) nothing makes sure that exactly
         one does; the largest score then decides.
 
         Parameters

@@ -301,8 +301,8 @@ class PerceptronTasks(RefittedFamily[Passes]):
 
     def __init__(self, machine: Perceptron, data: Training):
         self.machine, self.data, self.whole = machine, data, data
-        self.scaling = fitted_scaling(data.rows, data.weight) if machine.scale else None
-        self.inputs, self.tasks = scaled(data.rows, self.scaling), data.extra.scheme.tasks(data.extra.label)
+        self.scaling = fitted_scaling(data.X_kept, data.weight) if machine.scale else None
+        self.inputs, self.tasks = scaled(data.X_kept, self.scaling), data.extra.scheme.tasks(data.extra.label)
 
     def goal(self):
         return None
@@ -328,7 +328,7 @@ class PerceptronTasks(RefittedFamily[Passes]):
             draft.mistake_bound_ = np.array(bounds)
 
     def scores(self, draft, solutions):
-        return draft._raw_scores(self.data.rows)
+        return draft._raw_scores(self.data.X_kept)
 
 
 def _warn_of_mistakes(lines: list[list[tuple[int, float, int]]]) -> None:

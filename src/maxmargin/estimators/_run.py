@@ -74,13 +74,13 @@ def run_tasks(
         if any(base.kind == "function" for base in kernel.lower().bases):
             require_consistent(kernel, X)
         own = centred(kernel, X, union([task.rows for task in tasks]), [task.problem for task in tasks])
-        outcomes = _Run(options, kernel, own, tasks, interrupted, reporter if watched else None, deadline).all()
+        outcomes = _Fit(options, kernel, own, tasks, interrupted, reporter if watched else None, deadline).all()
         if own is X:
             return outcomes
         return [replace(o, delivered=moved_back(o.delivered, kernel, X, _published(o))) for o in outcomes]
 
 
-class _Run:
+class _Fit:
     """One Gram matrix, one solver and one deadline for all the tasks of a fit."""
 
     def __init__(

@@ -30,7 +30,7 @@ from maxmargin.multiclass import Scheme
 from maxmargin.penalties import resolve_penalty
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers import LinearPoint, LinearSolution, Watch
-from maxmargin.solvers.stochastic import Reached, Run, Visits, best_multiple, started
+from maxmargin.solvers.stochastic import Progress, Run, Visits, best_multiple, started
 
 #: Rows in which columns of very unequal size are looked for.
 LOOKED_AT = 2000
@@ -59,7 +59,7 @@ class StochasticMachine(LinearClassifierMachine):
     _forgets_start = False  # steps that start at the fit on all rows have seen those that are held out
 
     _stream: Any = None  # the vectors of every task after the last chunk
-    _reached: Reached | None = None  # what the next call may go on from
+    _reached: Progress | None = None  # what the next call may go on from
 
     # -- what a machine must say ------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class StochasticMachine(LinearClassifierMachine):
         self.class_weight_ = chunk.factors
         self.t_, self.chunks_, self.n_iter_ = max(run.steps for run in runs), chunks, passes
         steps = np.array([run.steps for run in runs], dtype=np.float64)
-        self._reached = Reached("", float(self.lam), steps, seasons)
+        self._reached = Progress("", float(self.lam), steps, seasons)
         self._stream = [run.vectors for run in runs]
         self._write_more()
 
@@ -274,7 +274,7 @@ class StochasticTasks(LinearTasks):
         super().write(draft, solutions, certificates, reached)
         draft.t_, draft._stream = int(self.steps.max()), None
         seasons = self.machine._seasons + draft.n_iter_
-        draft._reached = Reached(self.digest, float(self.machine.lam), self.steps, seasons)
+        draft._reached = Progress(self.digest, float(self.machine.lam), self.steps, seasons)
         draft._write_more()
 
     def _solved(self, starts: list[Any], reporter: FitReporter, rows: IntArray) -> tuple[list[Any], FloatArray]:

@@ -19,7 +19,7 @@ from maxmargin.io._entry import Entry, check_array, check_shapes
 from maxmargin.kernels import Kernel
 from maxmargin.multiclass import BINARY, SINGLE
 from maxmargin.solvers.seasons import Schedule
-from maxmargin.solvers.stochastic import Reached, Vectors
+from maxmargin.solvers.stochastic import Progress, Vectors
 
 PROVEN = frozenset({"certificate_", "certificates_", "n_iter_", "shape_fit_", "C_", "fit_status_", "t_", "chunks_"})
 SCHEME = frozenset({"multiclass_", "fired_", "folds_", "calibrators_", "sharpness_", "conformal_"})
@@ -229,7 +229,7 @@ def _linear_machine(model: Any) -> None:
                 _require(isinstance(vectors, Vectors), "_stream has no vectors")
                 check_shapes(vectors, {"v": "f[d]", "u": "f[d]", "dual": "f[.,two]", "state": "f[seven]"}, sizes)
         if getattr(model, "_reached", None) is not None:
-            _require(isinstance(model._reached, Reached), "_reached is of another kind")
+            _require(isinstance(model._reached, Progress), "_reached is of another kind")
             check_array("_reached", model._reached.steps, "f[tasks]", {"tasks": tasks})
         if hasattr(model, "_schedules"):
             sound = isinstance(model._schedules, list) and len(model._schedules) == tasks

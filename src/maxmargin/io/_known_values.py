@@ -19,7 +19,7 @@ from maxmargin.maps.monomials import Collapsed, Ordered
 from maxmargin.multiclass import Fired
 from maxmargin.penalties import Penalty
 from maxmargin.solvers.seasons import Schedule
-from maxmargin.solvers.stochastic import Reached, Vectors
+from maxmargin.solvers.stochastic import Progress, Vectors
 
 #: Kernels whose meaning is data; those that hold a function (Function, Warp, Of) are not stored.
 COMPOSITIONS = (Sum, Product, Power, Exp, PolynomialOf)
@@ -63,7 +63,7 @@ def entries() -> list[Entry]:
         Entry("maxmargin.Support", Support, {"rows": "i[.]"}),
         Entry("maxmargin.Scaling", Scaling, {"center": "f[features]", "scale": "f[features]"}),
         Entry("maxmargin.Schedule", Schedule, judge=_fields),
-        Entry("maxmargin.Reached", Reached, {"steps": "f[tasks]"}, judge=_fields),
+        Entry("maxmargin.Reached", Progress, {"steps": "f[tasks]"}, judge=_fields),
         Entry("maxmargin.Vectors", Vectors, {"v": "f[d]", "u": "f[d]", "dual": "f[.,.]", "state": "f[.]"}),
         Entry("maxmargin.maps.Collapsed", Collapsed, judge=_fields),
         Entry("maxmargin.maps.Ordered", Ordered, judge=_fields),

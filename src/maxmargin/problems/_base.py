@@ -74,16 +74,16 @@ class Problem(ABC):
         """Fenchel-Young terms, each non-negative, whose sum is primal - dual."""
 
     @abstractmethod
-    def parts(self, beta: FloatArray, f: FloatArray, offsets: Offsets) -> list[FloatArray]:
+    def terms(self, beta: FloatArray, f: FloatArray, offsets: Offsets) -> list[FloatArray]:
         """The terms whose sum is each row's shortfall up to its sign, in the order in which they are added."""
 
     def reach(self, beta: FloatArray, f: FloatArray, offsets: Offsets) -> FloatArray:
         """Sum of the absolute values of :meth:`parts`, to which the shortfall's rounding is proportional."""
-        return np.sum([np.abs(part) for part in self.parts(beta, f, offsets)], axis=0)
+        return np.sum([np.abs(part) for part in self.terms(beta, f, offsets)], axis=0)
 
     def slips(self, beta: FloatArray, f: FloatArray, offsets: Offsets) -> FloatArray:
         """Rounding error of each row's shortfall as :meth:`parts` are added up; 0 where every sum is exact."""
-        total, *others = self.parts(beta, f, offsets)
+        total, *others = self.terms(beta, f, offsets)
         lost = np.zeros(len(f))
         for part in others:
             total, off = two_sum(total, part)

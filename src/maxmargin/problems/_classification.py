@@ -58,7 +58,7 @@ class SVCProblem(BoxProblem):
     def shortfall(self, beta, f, offsets):
         return 1.0 - self.sign * (f + offsets.intercept)
 
-    def parts(self, beta, f, offsets):
+    def terms(self, beta, f, offsets):
         n = len(f)
         return [f, np.full(n, offsets.intercept), -self.sign]
 
@@ -102,7 +102,7 @@ class LSSVCProblem(Problem):
     def gap_terms(self, beta, f, offsets):
         return 0.5 * self.C * np.square(self.shortfall(beta, f, offsets))
 
-    def parts(self, beta, f, offsets):
+    def terms(self, beta, f, offsets):
         ridge = self.ridged(beta, np.zeros(len(beta)))
         return [self.sign, -f, -ridge, np.full(len(f), -offsets.intercept)]
 
@@ -153,7 +153,7 @@ class _Hull(BoxProblem):
     def fixed(self, offsets):
         return -offsets.rho * self.sizes()[1]
 
-    def parts(self, beta, f, offsets):
+    def terms(self, beta, f, offsets):
         return [f, np.full(len(f), offsets.intercept), -self.sign * offsets.rho]
 
 
@@ -172,7 +172,7 @@ class NuSVCProblem(_Hull):
     weight: FloatArray
     nu: float
     fit_intercept: bool = True
-    scale: float = 0.0  # the largest k(x, x): what "no margin" is measured against
+    largest_square: float = 0.0  # the largest k(x, x): what "no margin" is measured against
 
     @property
     def largest_nu(self) -> float:
@@ -202,10 +202,10 @@ class NuSVCProblem(_Hull):
 
     def unit(self, beta, f):
         """The smaller of 1 (LIBSVM's) and rho, the margin before rescaling: tiny kernels need tiny tolerances."""
-        return least_unit(self.offsets(beta, f).rho, self.sizes()[1] * self.scale)
+        return least_unit(self.offsets(beta, f).rho, self.sizes()[1] * self.largest_square)
 
     def delivered(self, beta, offsets):
-        vanishes = offsets.rho <= NO_MARGIN * self.sizes()[1] * self.scale  # the hulls touch and f is constant
+        vanishes = offsets.rho <= NO_MARGIN * self.sizes()[1] * self.largest_square  # the hulls touch and f is constant
         rho = 1.0 if vanishes or offsets.rho <= 0 else offsets.rho
         return beta / rho, offsets.intercept / rho
 
@@ -234,7 +234,7 @@ class HardMarginProblem(_Hull):
     """
 
     sign: FloatArray
-    scale: float  # the largest k(x, x): what "distance 0" is measured against
+    largest_square: float  # the largest k(x, x): what "distance 0" is measured against
     fit_intercept: bool = True
     held: Array | None = None  # rows left out of a fold
 
@@ -253,9 +253,9 @@ class HardMarginProblem(_Hull):
 
     def unit(self, beta, f):
         """rho, the margin before rescaling; inf once the hulls touch, for then there is nothing left to find."""
-        unit = max(self.offsets(beta, f).rho, TOUCHING * self.scale)
+        unit = max(self.offsets(beta, f).rho, TOUCHING * self.largest_square)
         # without a positive k(x, x) there is no space to measure in: require_separable says so
-        return np.inf if float(beta @ f) <= TOUCHING * self.scale or unit <= 0 else unit
+        return np.inf if float(beta @ f) <= TOUCHING * self.largest_square or unit <= 0 else unit
 
     def recovered(self, dual_coef, f, intercept):
         scale = self.sizes()[1] / max(float(np.abs(dual_coef).sum()), np.finfo(float).tiny)
@@ -269,14 +269,16 @@ class HardMarginProblem(_Hull):
     def require_separable(self, beta: FloatArray, f: FloatArray) -> None:
         """Raise with the witness unless the hyperplane separates the classes, by scores from kernel values."""
         mass, square = float(np.abs(beta).sum()), float(beta @ f)
-        most = (1 + NO_KERNEL) * self.sizes()[1] ** 2 * self.scale  # ||sum beta phi|| <= sum |beta| max ||phi||
-        if not -NO_KERNEL * self.scale <= square <= most:
+        # ||sum beta phi|| <= sum |beta| max ||phi||
+        most = (1 + NO_KERNEL) * self.sizes()[1] ** 2 * self.largest_square
+        if not -NO_KERNEL * self.largest_square <= square <= most:
             raise ValueError(
                 "C=inf asks for a hard margin, but the kernel is not positive semi-definite on these rows: the largest "
-                f"k(x, x) is {self.scale:.3g}, and two points of its space have the squared distance {square:.3g}, so "
+                f"k(x, x) is {self.largest_square:.3g}, and two points of its space have the squared distance "
+                f"{square:.3g}, so "
                 "that no hyperplane is farthest from the classes. Give a finite C, or a kernel that is one"
             )
-        error = ROUNDING * self.scale * mass
+        error = ROUNDING * self.largest_square * mass
         if not self.separates(beta, f, error):
             raise self.refusal(beta, float(np.sqrt(max(square, 0.0))), float(np.sqrt(mass * error)))
 

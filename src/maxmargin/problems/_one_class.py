@@ -26,11 +26,11 @@ class OneClassProblem(BoxProblem):
 
     weight: FloatArray
     nu: float
-    scale: float = 0.0  # the largest k(x, x)
+    largest_square: float = 0.0  # the largest k(x, x)
 
     def unit(self, beta, f):
         """The smaller of 1 (LIBSVM's) and |rho|: tiny kernels need tiny tolerances."""
-        return least_unit(abs(self.offsets(beta, f).rho), self.total * self.scale)
+        return least_unit(abs(self.offsets(beta, f).rho), self.total * self.largest_square)
 
     @property
     def total(self) -> float:
@@ -56,7 +56,7 @@ class OneClassProblem(BoxProblem):
     def fixed(self, offsets):
         return -offsets.rho * self.total
 
-    def parts(self, beta, f, offsets):
+    def terms(self, beta, f, offsets):
         return [np.full(len(f), offsets.rho), -f]
 
     def recovered(self, dual_coef, f, intercept):
@@ -89,7 +89,7 @@ class SVDDProblem(BoxProblem):
         # ||phi(x_i) - a||^2 - R^2
         return self.diagonal - 2.0 * f + (-offsets.intercept if offsets.exact else float(beta @ f) - offsets.rho)
 
-    def parts(self, beta, f, offsets):
+    def terms(self, beta, f, offsets):
         return [self.diagonal, -2.0 * f, np.full(len(f), -offsets.intercept)]
 
     def fixed(self, offsets):

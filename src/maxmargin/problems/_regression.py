@@ -45,7 +45,7 @@ class SVRProblem(Problem):
     def costs(self, beta, f, offsets):
         return self.C * np.maximum(0.0, np.abs(self.y - f - offsets.intercept) - offsets.epsilon)
 
-    def parts(self, beta, f, offsets):
+    def terms(self, beta, f, offsets):
         residual = self.y - f - offsets.intercept
         tube = np.full(len(f), offsets.epsilon)
         return [self.y, -f, np.full(len(f), -offsets.intercept), np.where(residual > 0, -tube, tube)]

@@ -23,7 +23,7 @@ from maxmargin.estimators.interface import DIRECT_ROWS, Training, fitted_scaling
 from maxmargin.selection._trainer import Data, Line, Trained, Trainer
 from maxmargin.solvers import eigenvalues
 from maxmargin.solvers.least_squares import Eigen, LeastSquaresSolution, solve_eigen
-from maxmargin.solvers.least_squares_folds import Tasks, pivoted_factor, solve_rows, solve_together
+from maxmargin.solvers.least_squares_folds import Systems, pivoted_factor, solve_rows, solve_together
 
 #: Fewest rows for which cells are solved together, and the most outputs: a Cholesky factor serves all outputs.
 TOGETHER_ROWS, TOGETHER_OUTPUTS = 1000, 8
@@ -31,7 +31,7 @@ TOGETHER_ROWS, TOGETHER_OUTPUTS = 1000, 8
 #: (in the mean, as a share of the least lam), and serves every lam of which it does not leave too much.
 MOST_COLUMNS, LITTLE, TOO_MUCH = 0.2, 0.01, 0.5
 #: Runs of neighbours up to which a part of the matrix is copied run by run.
-FEW_RUNS = 4
+FEW_STRETCHES = 4
 
 
 def can_share_kernel(machine: Any, strengths: list[float], data: Data) -> bool:
@@ -142,7 +142,7 @@ class _Line(Line):
         masks = np.zeros((len(K), len(folds)), dtype=bool)
         for column, fold in enumerate(folds):
             masks[self.trainer.place[data.folds[fold].train], column] = True
-        tasks = Tasks(np.repeat(masks, len(lams), axis=1), np.tile(lams, len(folds)))
+        tasks = Systems(np.repeat(masks, len(lams), axis=1), np.tile(lams, len(folds)))
         scores, solved = solve_together(K, Y, F, tasks, threads)
         cells = [(lam, fold) for fold in folds for lam in lams]
         for place in np.flatnonzero(solved):
@@ -206,19 +206,19 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
         return False
 
 
-def _runs(rows: IntArray) -> list[slice]:
-    """Ascending row numbers as runs of neighbours."""
+def _stretches(rows: IntArray) -> list[slice]:
+    """Ascending row numbers as stretches of neighbours."""
     edges = np.flatnonzero(np.diff(rows) != 1) + 1
     return [slice(int(part[0]), int(part[-1]) + 1) for part in np.split(rows, edges) if len(part)]
 
 
 def _part(K: FloatArray, rows: IntArray) -> FloatArray:
-    """A copy of K on these rows, ascending: copying runs is many times faster than single values."""
+    """A copy of K on these rows, ascending: copying stretches is many times faster than single values."""
     return _cross(K, rows, rows)
 
 
 def _cross(K: FloatArray, lines: IntArray, columns: IntArray) -> Array:
-    runs = _runs(columns)
-    if len(runs) > FEW_RUNS or len(_runs(lines)) > FEW_RUNS:
+    stretches = _stretches(columns)
+    if len(stretches) > FEW_STRETCHES or len(_stretches(lines)) > FEW_STRETCHES:
         return K[np.ix_(lines, columns)]
-    return np.block([[K[a, b] for b in runs] for a in _runs(lines)])
+    return np.block([[K[a, b] for b in stretches] for a in _stretches(lines)])

@@ -75,7 +75,7 @@ class LinearTrainer(Trainer):
         described = machine._described(Training(data.X, data.y, data.weight[train], train, len(data.y)))
         known = self._rows.get(fold)
         if known is None or len(known.data.kept) != len(described.kept) or (known.scaling is None) == machine.scale:
-            rows = described.rows
+            rows = described.X_kept
             scaling = fitted_scaling(rows, described.weight) if machine.scale else None
             design = backend_for("cpu").design(scaled(rows, scaling), 1)
             known = _FoldRows(described, scaling, design, scaled(data.X[held], scaling))
@@ -96,7 +96,7 @@ class _LinearLine(Line):
         solutions = self._solved(machine, own.design, problems, where, known, goal)
         own.points = points = [solution.point for solution in solutions]
         if gap is None:
-            certificates = judged_tasks(own.data.rows, problems, where, solutions, own.scaling)
+            certificates = judged_tasks(own.data.X_kept, problems, where, solutions, own.scaling)
             proven = float("nan") if certificates is None else float(worst(certificates).relative_gap)
         else:
             self.trainer.keep((self.number, strength, fold), points)

@@ -133,9 +133,9 @@ def _checked(Cs: Any) -> list[float]:
 
 def _picked(estimator: Any, strength: str, data: Any) -> list[float]:
     """Values of the strength that suit the rows as the machine sees them."""
-    rows = (
-        scaled(data.rows, fitted_scaling(data.rows, data.weight)) if getattr(estimator, "scale", False) else data.rows
-    )
+    rows = data.X_kept
+    if getattr(estimator, "scale", False):
+        rows = scaled(rows, fitted_scaling(rows, data.weight))
     return default_values(estimator, strength, rows, data.y[data.kept], data.weight)
 
 
@@ -188,7 +188,7 @@ def _exact(estimator: Any, X: Any, y: Any, sample_weight: Any, data: Any, first:
     machine.set_params(C=first, tol=1e-10, certify=False, calibration=None, probability=False)
     training = machine._validate(X, y, sample_weight)
     kernel = machine._resolve_kernel(training)
-    rows = training.rows if not isinstance(training.X, list) else [training.X[i] for i in training.kept]
+    rows = training.X_kept if not isinstance(training.X, list) else [training.X[i] for i in training.kept]
     K = kernel(rows) if not machine._precomputed else training.X[np.ix_(training.kept, training.kept)]
     sign = np.where(training.extra.label == 1, 1.0, -1.0)
     weight = training.extra.weights(training)

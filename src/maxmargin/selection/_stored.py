@@ -155,13 +155,14 @@ class _StoredLine(Line):
         K, diagonal = self.stored[fold]
         own, tasks = self.tasks[fold], self.solved[fold]
         goal = min(TIGHT, 0.1 * self.machine.tol) if gap is None else gap
-        answer = tasks.solve(self.trainer.backend, K, diagonal, strength, goal)
-        if not answer.reached:  # few problems are so hard: the machine itself has more means
+        solutions = tasks.solve(self.trainer.backend, K, diagonal, strength, goal)
+        if not solutions.reached:  # few problems are so hard: the machine itself has more means
             alone = FitTrainer(self.trainer.machine, "C", self.trainer.data, 1, self.trainer.scale)
             return alone.line(self.params, [fold]).train(fold, strength, gap)
-        scores = self._scores(fold, K, own, tasks) + answer.intercept
+        scores = self._scores(fold, K, own, tasks) + solutions.intercept
         seconds = time.perf_counter() - began
-        return Trained(self.trainer.data.held_out(fold, self.machine, own.labels, scores), answer.relative_gap, seconds)
+        held = self.trainer.data.held_out(fold, self.machine, own.labels, scores)
+        return Trained(held, solutions.relative_gap, seconds)
 
     def _scores(self, fold: int, K: Array, own: _FoldTasks, tasks: StoredTasks) -> FloatArray:
         """(held, tasks) scores without intercepts."""

@@ -155,7 +155,9 @@ class Watch:
     began: float = field(default_factory=time.perf_counter)
     history: list[Record] = field(default_factory=list)
 
-    def judge(self, problem: Problem, beta: FloatArray, f: FloatArray, n_iter: int, violation: float) -> Status | None:
+    def look_at(
+        self, problem: Problem, beta: FloatArray, f: FloatArray, n_iter: int, violation: float
+    ) -> Status | None:
         """Record this round; a reason to stop, or None to go on."""
         record = self._record(problem, beta, f, n_iter)
         if not (np.isfinite(f).all() and record.dual < math.inf):

@@ -28,7 +28,7 @@ FIRST_RATE, WARM_RATE = 0.1, 10.0
 PULL = 0.1
 
 
-class Rows(Protocol):
+class RowLosses(Protocol):
     """The rows' part of a smooth objective: sum_i h_i(f_i)."""
 
     exact: bool  # whether nothing was smoothed
@@ -53,7 +53,7 @@ class Rows(Protocol):
         """Centre at ``beta`` and narrow the parabolas."""
 
 
-def smooth_rows(backend: NumbaBackend, problem: LinearProblem, start: FloatArray | None, threads: int = 1) -> Rows:
+def smooth_rows(backend: NumbaBackend, problem: LinearProblem, start: FloatArray | None, threads: int = 1) -> RowLosses:
     """The problem's rows as a smooth function of the scores."""
     if isinstance(problem.loss, Quadratic):
         return QuadraticRows(backend, problem, start, threads)

@@ -21,7 +21,7 @@ from maxmargin._types import FloatArray, RowData
 from maxmargin.backends import as_csr
 from maxmargin.problems import ShortfallProblem
 from maxmargin.solvers._base import Record, Status, Watch
-from maxmargin.solvers.all_classes_newton import Reached, newton, point_at
+from maxmargin.solvers.all_classes_newton import Point, newton, point_at
 from maxmargin.solvers.head_start import EASY
 from maxmargin.solvers.semismooth import DIRECT
 
@@ -83,7 +83,7 @@ class AllClassesLinear:
 
     def _epochs(
         self, problem: ShortfallProblem, X: RowData, watch: Watch, alpha: FloatArray, shift: FloatArray, most: float
-    ) -> tuple[Reached, Status | None, int]:
+    ) -> tuple[Point, Status | None, int]:
         """At most so many epochs, which change ``alpha`` and ``shift``; no status if there is no reason to stop."""
         rows = as_csr(sp.csr_array(X))
         matrix = rows.matrix().astype(np.float64)
@@ -111,7 +111,7 @@ class AllClassesLinear:
             if status is None and epochs - gained > max(PATIENCE, SHARE * gained):
                 status = Status.STALLED
             if status is not None or epochs >= most:
-                return Reached(alpha, shift, W, f, primal, gap), status, epochs
+                return Point(alpha, shift, W, f, primal, gap), status, epochs
 
 
 def started(problem: ShortfallProblem, start: AllClassesPoint | None) -> tuple[FloatArray, FloatArray]:

@@ -42,7 +42,7 @@ from maxmargin.solvers.semismooth import (
 NEAR = 0.1
 
 
-class Reached(NamedTuple):
+class Point(NamedTuple):
     """Dual variables, intercepts and weights, with their scores f = X W + b, the objective and the gap."""
 
     alpha: FloatArray  # (n, classes)
@@ -54,8 +54,8 @@ class Reached(NamedTuple):
 
 
 def newton(
-    problem: ShortfallProblem, design: Design, start: Reached, watch: Watch, n_iter: int
-) -> tuple[Reached, Status, int]:
+    problem: ShortfallProblem, design: Design, start: Point, watch: Watch, n_iter: int
+) -> tuple[Point, Status, int]:
     """From ``start`` until the watch says stop: the best point, why it ended, and the iterations so far."""
     left = np.inf
     while True:
@@ -67,31 +67,31 @@ def newton(
 
 def point_at(
     problem: AllClassesProblem, design: Design, alpha: FloatArray, b: FloatArray, W: FloatArray | None = None
-) -> Reached:
+) -> Point:
     """The point with these dual variables and intercepts, and weights of their own or those of ``alpha``."""
     V = combine(design, alpha)
     W = V if W is None else W
     f = scores(design, W) + b
     gap = problem.gap(f, alpha) + 0.5 * float(np.square(W - V).sum())
-    return Reached(alpha, b, W, f, problem.primal(float(np.vdot(W, W)), f), gap)
+    return Point(alpha, b, W, f, problem.primal(float(np.vdot(W, W)), f), gap)
 
 
 class _Run:
     """One descent, from wide parabolas to narrow ones."""
 
-    def __init__(self, problem: ShortfallProblem, design: Design, start: Reached, watch: Watch):
+    def __init__(self, problem: ShortfallProblem, design: Design, start: Point, watch: Watch):
         self.problem, self.design, self.watch, self.start = problem, design, watch, start
         self.centre = problem.weights(start.alpha)
         near = start.gap <= NEAR * start.primal
         self.rate = (problem.C * (WARM_RATE if near else FIRST_RATE))[:, None]
         self.W, self.b, self.F = start.W, start.b, start.f
 
-    def solve(self, n_iter: int) -> tuple[Reached, Status, int]:
+    def solve(self, n_iter: int) -> tuple[Point, Status, int]:
         first, inner, since, stuck, least = n_iter, 0, 0, 0, np.inf
         best = self.start
         while True:
             p = self._weights(self.F)
-            here = self._reached(p)
+            here = self._point(p)
             seconds = time.perf_counter() - self.watch.began
             status = self.watch.note(Record(n_iter, seconds, here.primal, here.primal - here.gap, here.gap))
             best = here if here.gap < best.gap or status is Status.OPTIMAL else best
@@ -116,7 +116,7 @@ class _Run:
     def _weights(self, F: FloatArray) -> FloatArray:
         return self.problem.nearest(self.centre + self.rate * self.problem.shortfalls(F))
 
-    def _reached(self, p: FloatArray) -> Reached:
+    def _point(self, p: FloatArray) -> Point:
         """The better of two: the weights of Newton's method, or those of the dual variables."""
         alpha = self.problem.alphas(p)
         found = [point_at(self.problem, self.design, alpha, self.b, W) for W in (self.W, None)]

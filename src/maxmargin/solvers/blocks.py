@@ -64,7 +64,7 @@ class Blocks:
                 settle(part, needed)
                 settled = True
                 continue
-            status = watch.judge(problem, beta, part.f, self.n_iter, violation)
+            status = watch.look_at(problem, beta, part.f, self.n_iter, violation)
             if status is not None:
                 return watch.solution(beta, part.f, status, self.n_iter, part.gram.entries)
             settled, rounds = False, rounds + 1

@@ -72,7 +72,7 @@ class Decomposition:
         crawl, patience, tried = Crawl(), CRAWLING * gram.n * (gram.n + 50), False
         tol = watch.tol * problem.unit(beta, f)
         if watch.must_stop(0):  # before the first step: one of many tasks, and the time is over
-            status = watch.judge(problem, beta, f, 0, qp.violation(beta, f + qp.linear))
+            status = watch.look_at(problem, beta, f, 0, qp.violation(beta, f + qp.linear))
         while status is None:
             grad, before = f + qp.linear, qp.objective(beta, f)
             if watch.gap_tol is not None:
@@ -91,7 +91,7 @@ class Decomposition:
                 beta = self._polish(qp, K, gram, beta, n_iter, lazy)
             f = scores(K, beta)  # afresh: the steps' rounding does not pile up
             violation = qp.violation(beta, f + qp.linear)
-            status = watch.judge(problem, beta, f, n_iter, violation)
+            status = watch.look_at(problem, beta, f, n_iter, violation)
             tol = min(0.1 * tol if reached else tol, watch.tol * problem.unit(beta, f))  # the goal may lie deeper
             gained = before - qp.objective(beta, f)
             unmoved, in_vain = (unmoved + 1, in_vain + steps) if gained <= NO_GAIN * abs(before) else (0, 0)

@@ -69,7 +69,7 @@ class DualGradient:
         while True:
             f: FloatArray = matrix @ beta
             violation = qp.violation(beta, f + qp.linear)
-            status = watch.judge(problem, beta, f, steps, violation)
+            status = watch.look_at(problem, beta, f, steps, violation)
             idle = crawl.since(steps, violation, watch.history[-1].gap)
             if status is None and steps >= self.max_steps:
                 status = Status.MAX_ITER

@@ -74,7 +74,7 @@ class Start(NamedTuple):
         return cls.of(coef, np.array([steps, 0.0, 0.0, intercept, 0.0]))
 
 
-class Part(NamedTuple):
+class Expansion(NamedTuple):
     """What a run has come to."""
 
     which: IntArray  # rows that are vectors; -1: the vector is no row
@@ -97,7 +97,7 @@ class Kept(NamedTuple):
     vectors: FloatArray  # (slots, d) for merging, else (slots, 0)
 
 
-class Block(NamedTuple):
+class Visited(NamedTuple):
     """Rows visited one after the other, with their kernel values."""
 
     row: IntArray
@@ -153,7 +153,7 @@ class Run(ABC):
         """The average begins anew."""
 
     @abstractmethod
-    def part(self) -> Part:
+    def expansion(self) -> Expansion:
         """What the run has come to."""
 
     @property
@@ -211,10 +211,10 @@ class FreeRun(Run):
     def vectors(self) -> int:
         return int(np.count_nonzero(self.v))
 
-    def part(self) -> Part:
+    def expansion(self) -> Expansion:
         used = np.flatnonzero((self.v != 0) | (self.u != 0))
         coef = np.column_stack([self.v[used], self.u[used]])
-        return Part(used, coef, self.state, np.zeros((len(used), 0)), *self._factors())
+        return Expansion(used, coef, self.state, np.zeros((len(used), 0)), *self._factors())
 
 
 class BudgetRun(Run):
@@ -265,7 +265,7 @@ class BudgetRun(Run):
             backend.tile(self.program, rows, block, out=self._cross, lines=np.arange(top))
         backend.tile(self.program, block, block, out=self._cross, lines=slots + np.arange(m))
         X = self.source.dense(row) if merging else np.zeros((m, 0))
-        known = Block(row, self.push[visits], np.zeros(m), self._cross, X)
+        known = Visited(row, self.push[visits], np.zeros(m), self._cross, X)
         lam, batch, bias = self.options[:3]
         return self.source.backend.budget_steps(kept, known, self.state, batch, lam, self.options.kind, bias, averaged)
 
@@ -276,10 +276,10 @@ class BudgetRun(Run):
     def vectors(self) -> int:
         return int(np.count_nonzero(self.kept.used))
 
-    def part(self) -> Part:
+    def expansion(self) -> Expansion:
         used = np.flatnonzero(self.kept.used)
         vectors = self.kept.vectors[used]
-        return Part(self.kept.own[used], self.kept.coef[used], self.state, vectors, *self._factors())
+        return Expansion(self.kept.own[used], self.kept.coef[used], self.state, vectors, *self._factors())
 
 
 def new_run(source: Source, options: Options, push: FloatArray, same: IntArray, start: Start) -> Run:
@@ -321,17 +321,17 @@ def pooled(vectors: Any, X: Any) -> Any:
     return np.concatenate([vectors, X])
 
 
-def stacked(parts: list[Part]) -> tuple[IntArray, FloatArray, FloatArray]:
+def stacked(expansions: list[Expansion]) -> tuple[IntArray, FloatArray, FloatArray]:
     """(rows, coefficients (tasks, vectors, 2), merged vectors) of all tasks: rows first, each once, then the others."""
-    rows = np.unique(np.concatenate([part.which[part.which >= 0] for part in parts]))
-    others = [int((part.which < 0).sum()) for part in parts]
-    table, end = np.zeros((len(parts), len(rows) + sum(others), 2)), len(rows)
-    for line, part, more in zip(table, parts, others, strict=True):
-        row = part.which >= 0
-        line[np.searchsorted(rows, part.which[row])] = part.coef[row]
-        line[end : end + more] = part.coef[~row]
+    rows = np.unique(np.concatenate([expansion.which[expansion.which >= 0] for expansion in expansions]))
+    others = [int((expansion.which < 0).sum()) for expansion in expansions]
+    table, end = np.zeros((len(expansions), len(rows) + sum(others), 2)), len(rows)
+    for line, expansion, more in zip(table, expansions, others, strict=True):
+        row = expansion.which >= 0
+        line[np.searchsorted(rows, expansion.which[row])] = expansion.coef[row]
+        line[end : end + more] = expansion.coef[~row]
         end += more
-    merged = [part.vectors[part.which < 0] for part in parts if (part.which < 0).any()]
+    merged = [expansion.vectors[expansion.which < 0] for expansion in expansions if (expansion.which < 0).any()]
     return (
         np.concatenate([rows, np.full(sum(others), -1)]),
         table,

@@ -76,7 +76,7 @@ class InteriorPoint:
             beta = _feasible(qp, form, point, float(np.max(np.diag(K))))
             f: FloatArray = K @ beta
             violation = qp.violation(beta, f + qp.linear)
-            status = watch.judge(problem, beta, f, rounds, violation)
+            status = watch.look_at(problem, beta, f, rounds, violation)
             best.update(beta, watch.history[-1], violation, point.complementarity)
             if status not in (None, Status.OPTIMAL) or best.final or (status is not None and _spent(watch, rounds)):
                 break

@@ -29,14 +29,14 @@ DRAWN, SHIFT = 64, 1e-13
 GOAL, ACCEPTED, MOST_STEPS = 1e-10, 1e-9, 40
 
 
-class Tasks(NamedTuple):
+class Systems(NamedTuple):
     """Systems to solve: the rows of each (a column of ``masks``) and its lam."""
 
-    masks: Array  # (n, tasks)
-    lams: FloatArray  # (tasks,)
+    masks: Array  # (n, systems)
+    lams: FloatArray  # (systems,)
 
-    def take(self, which: IntArray) -> Tasks:
-        return Tasks(self.masks[:, which], self.lams[which])
+    def take(self, which: IntArray) -> Systems:
+        return Systems(self.masks[:, which], self.lams[which])
 
 
 def pivoted_factor(K: FloatArray, enough: float, most: int, threads: int = 1) -> tuple[FloatArray, float]:
@@ -64,11 +64,11 @@ def pivoted_factor(K: FloatArray, enough: float, most: int, threads: int = 1) ->
 
 
 def solve_together(
-    K: FloatArray, Y: FloatArray, F: FloatArray, tasks: Tasks, threads: int = 1
+    K: FloatArray, Y: FloatArray, F: FloatArray, systems: Systems, threads: int = 1
 ) -> tuple[FloatArray, Array]:
-    """(K a of every task (n, tasks, outputs), whether it was solved); a is 0 on the rows that a task leaves out."""
-    inner = _Preconditioner(F, tasks, threads)
-    right = np.where(tasks.masks[:, :, None], Y[:, None, :], 0.0)
+    """(K a (n, systems, outputs), whether every system was solved); a is 0 on the rows that a system leaves out."""
+    inner = _Preconditioner(F, systems, threads)
+    right = np.where(systems.masks[:, :, None], Y[:, None, :], 0.0)
     size = np.maximum(np.linalg.norm(right, axis=0), np.finfo(float).tiny)
     found = np.zeros_like(right)
     going = np.flatnonzero(inner.exists)
@@ -79,7 +79,7 @@ def solve_together(
         heed()
         if not len(going):
             break
-        some = tasks.take(going)
+        some = systems.take(going)
         q = _system(p, some, _product(K, p, threads))
         step = _quotient(rho, _inner(p, q))
         found[:, going] += step * p
@@ -90,18 +90,18 @@ def solve_together(
         before, rho = rho, _inner(r, z)
         p = z + _quotient(rho, before) * p
     scores = _product(K, found, threads)
-    residual = np.linalg.norm(right - _system(found, tasks, scores), axis=0)
+    residual = np.linalg.norm(right - _system(found, systems, scores), axis=0)
     return scores, inner.exists & (residual <= ACCEPTED * size).all(axis=1)
 
 
 class _Preconditioner:
     """r -> (F_T F_T' + lam)^-1 r of every task, by the Cholesky factor of F_T' F_T + lam."""
 
-    def __init__(self, F: FloatArray, tasks: Tasks, threads: int):
-        self.F, self.tasks, self.threads = F, tasks, threads
-        self.factors: list[FloatArray | None] = [None] * len(tasks.lams)
+    def __init__(self, F: FloatArray, systems: Systems, threads: int):
+        self.F, self.systems, self.threads = F, systems, threads
+        self.factors: list[FloatArray | None] = [None] * len(systems.lams)
         whole, last, gram = _product(F.T, F, threads), None, F[:0]
-        for number, mask in enumerate(tasks.masks.T):
+        for number, mask in enumerate(systems.masks.T):
             heed()
             if last is None or not np.array_equal(mask, last):
                 out, last = F[~mask], mask
@@ -113,12 +113,12 @@ class _Preconditioner:
     def _factor(self, number: int) -> None:
         heed()
         shifted = np.array(self.factors[number])
-        shifted.flat[:: len(shifted) + 1] += self.tasks.lams[number]
+        shifted.flat[:: len(shifted) + 1] += self.systems.lams[number]
         factor, info = dpotrf(shifted, lower=1, clean=0)
         self.factors[number] = factor if info == 0 else None
 
     def __call__(self, r: FloatArray, which: IntArray) -> FloatArray:
-        some = self.tasks.take(which)
+        some = self.systems.take(which)
         inside = _product(self.F.T, r, self.threads)
 
         def solve(column: int) -> None:
@@ -148,9 +148,9 @@ def _product(A: FloatArray, columns: FloatArray, threads: int) -> FloatArray:
     return out.reshape(len(A), *columns.shape[1:])
 
 
-def _system(a: FloatArray, tasks: Tasks, scores: FloatArray) -> FloatArray:
+def _system(a: FloatArray, systems: Systems, scores: FloatArray) -> FloatArray:
     """(K_TT + lam) a, from K a."""
-    return np.where(tasks.masks[:, :, None], scores + tasks.lams[:, None] * a, 0.0)
+    return np.where(systems.masks[:, :, None], scores + systems.lams[:, None] * a, 0.0)
 
 
 def _inner(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -31,7 +31,7 @@ from maxmargin.solvers._linear import (
     solve_by_products,
     within,
 )
-from maxmargin.solvers._smoothing import Rows, SmoothPenalty, smooth_rows
+from maxmargin.solvers._smoothing import RowLosses, SmoothPenalty, smooth_rows
 
 if TYPE_CHECKING:
     from maxmargin.backends import NumbaBackend
@@ -81,7 +81,7 @@ class _Run:
         self.b = 0.0 if start is None else start.intercept
         self.f = design.scores(self.w) + self.b if start is not None else np.zeros(design.n)
         kept = None if start is None else np.clip(start.beta, *problem.bounds)
-        self.rows: Rows = smooth_rows(backend, problem, kept, design.threads)
+        self.rows: RowLosses = smooth_rows(backend, problem, kept, design.threads)
         scale = np.sqrt(design.column_squares / max(1, design.n))
         centre = None
         if start is not None and problem.penalty.absolute > 0:

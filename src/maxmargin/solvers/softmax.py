@@ -25,7 +25,7 @@ from maxmargin.backends import Backend, Design
 from maxmargin.problems import SoftmaxProblem
 from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers.all_classes import AllClassesPoint, AllClassesSolution
-from maxmargin.solvers.all_classes_newton import Reached, combine, point_at, scores, solve_classes
+from maxmargin.solvers.all_classes_newton import Point, combine, point_at, scores, solve_classes
 from maxmargin.solvers.conjugate import conjugate_gradients
 from maxmargin.solvers.semismooth import DIRECT, line_search
 
@@ -78,7 +78,7 @@ class _Run:
                 return AllClassesSolution(best.alpha, best.b, best.f, status, n_iter, tuple(self.watch.history), W)
             n_iter += 1
 
-    def _moved(self, here: Reached, since: int) -> Status | None:
+    def _moved(self, here: Point, since: int) -> Status | None:
         """A step; why there is none."""
         gradient = self.W - combine(self.design, here.alpha)
         if self.problem.fit_intercept:

@@ -63,7 +63,7 @@ def started(d: int, n: int, start: LinearPoint | None = None, steps: float = 0.0
     return vectors
 
 
-class Reached(NamedTuple):
+class Progress(NamedTuple):
     """How far the last fit or stream of a machine has come; steps are counted on only where the problem is the same.
 
     With a rate of 1/(lam t) the counter says how much the past weighs: kept while lam, the rows or their weights change

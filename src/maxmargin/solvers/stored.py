@@ -32,7 +32,7 @@ HIDDEN = 1e-3
 
 
 @dataclass(frozen=True)
-class Answer:
+class Solutions:
     """What every task of a set came to at one cost."""
 
     intercept: FloatArray
@@ -59,7 +59,7 @@ class StoredTasks:
     """
 
     def __init__(self, qps: Sequence[DualQP], rows: Sequence[IntArray]):
-        sizes, spans = [len(own) for own in rows], [_runs(own) for own in rows]
+        sizes, spans = [len(own) for own in rows], [_stretches(own) for own in rows]
         self.batch = Stored(
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.concatenate(rows).astype(np.int64),
@@ -76,7 +76,7 @@ class StoredTasks:
     def __len__(self) -> int:
         return len(self.batch.pointers) - 1
 
-    def solve(self, backend: NumbaBackend, K: Array, diagonal: FloatArray, cost: float, gap_tol: float) -> Answer:
+    def solve(self, backend: NumbaBackend, K: Array, diagonal: FloatArray, cost: float, gap_tol: float) -> Solutions:
         """Solve all at this cost, from the solutions at the last one; from 0 where the cost does not grow.
 
         A task ends when its relative gap (on the stored values) is ``gap_tol``, or its violation a rounding error.
@@ -97,10 +97,10 @@ class StoredTasks:
             total += steps
             reached = bool(np.all(steps < at_once))
             if reached or total.max() >= most or asked():
-                return Answer(intercept, dual, gap, violation, total.astype(np.int64), reached)
+                return Solutions(intercept, dual, gap, violation, total.astype(np.int64), reached)
 
 
-def _runs(rows: IntArray) -> IntArray:
+def _stretches(rows: IntArray) -> IntArray:
     """(first, last + 1) of every run of neighbours."""
     breaks = np.flatnonzero(np.diff(rows) != 1)
     first, last = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(rows) - 1]])
