@@ -80,24 +80,24 @@ class OneVsOne(Scheme):
             coefs.append(np.where(label[task.rows] == a, table[b - 1, task.rows], table[a, task.rows]))
         return coefs
 
-    def blocks(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
-        """A block per class: its rows' coefficients in all its pairs, since :meth:`per_task` is mostly zeros."""
+    def tables(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
+        """A table per class: its rows' coefficients in all its pairs, since :meth:`per_task` is mostly zeros."""
         if self.n_classes == 2:
-            return super().blocks(table, label)
+            return super().tables(table, label)
         ends = np.searchsorted(label, np.arange(self.n_classes + 1))
         return [np.ascontiguousarray(table[:, ends[k] : ends[k + 1]].T) for k in range(self.n_classes)]
 
-    def from_blocks(self, sums: list[FloatArray]) -> FloatArray:
+    def from_tables(self, sums: list[FloatArray]) -> FloatArray:
         """The scores of a pair are sums over the rows of its two classes."""
         if self.n_classes == 2:
-            return super().from_blocks(sums)
+            return super().from_tables(sums)
         return np.column_stack([sums[a][:, b - 1] + sums[b][:, a] for a, b in self.pairs])
 
     def per_task(self, table: FloatArray, label: IntArray) -> FloatArray:
         """(rows, pairs) coefficients of support vectors with labels ``label``, for one product with the kernel."""
         columns = np.zeros((len(label), len(self.pairs)))
         for number, (a, b) in enumerate(self.pairs):
-            for k, line in ((a, b - 1), (b, a)):
+            for k, row in ((a, b - 1), (b, a)):
                 own = label == k
-                columns[own, number] = table[line, own]
+                columns[own, number] = table[row, own]
         return columns

@@ -75,24 +75,24 @@ class Scheme(ABC):
     def pack(self, coefs: list[FloatArray], label: IntArray) -> FloatArray:
         """Per-task coefficients as one table, here (tasks, n)."""
         table = np.zeros((len(coefs), len(label)))
-        for line, task, coef in zip(table, self.tasks(label), coefs, strict=True):
-            line[task.rows] = coef
+        for row, task, coef in zip(table, self.tasks(label), coefs, strict=True):
+            row[task.rows] = coef
         return table
 
     def unpack(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
         """Invert :meth:`pack`: the coefficients of every task on its own rows."""
-        return [line[task.rows] for line, task in zip(table, self.tasks(label), strict=True)]
+        return [row[task.rows] for row, task in zip(table, self.tasks(label), strict=True)]
 
     def per_task(self, table: FloatArray, label: IntArray) -> FloatArray:
         """(rows, tasks) coefficients of support vectors with labels ``label``, for one product with the kernel."""
         return np.ascontiguousarray(table.T)
 
-    def blocks(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
-        """The same as dense blocks of coefficients, for support vectors sorted by class; see :meth:`from_blocks`."""
+    def tables(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
+        """The same as dense tables of coefficients, for support vectors sorted by class; see :meth:`from_tables`."""
         return [self.per_task(table, label)]
 
-    def from_blocks(self, sums: list[FloatArray]) -> FloatArray:
-        """(n, tasks) scores from the products of the kernel with :meth:`blocks`."""
+    def from_tables(self, sums: list[FloatArray]) -> FloatArray:
+        """(n, tasks) scores from the products of the kernel with :meth:`tables`."""
         return sums[0]
 
     # -- what follows from the above ---------------------------------------------------------------------------
