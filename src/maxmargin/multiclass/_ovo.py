@@ -19,6 +19,14 @@ class OneVsOne(Scheme):
     def pairs(self) -> list[tuple[int, int]]:
         return list(combinations(range(self.n_classes), 2))
 
+    @property
+    def sides(self) -> FloatArray:
+        """(pairs, classes): +1 for a pair's first class, -1 for its second, 0 for all others."""
+        sides = np.zeros((len(self.pairs), self.n_classes))
+        for number, (a, b) in enumerate(self.pairs):
+            sides[number, a], sides[number, b] = 1.0, -1.0
+        return sides
+
     def tasks(self, label: IntArray) -> list[BinaryTask]:
         """One task per pair, on the rows of its two classes."""
         if self.n_classes == 2:
@@ -36,11 +44,9 @@ class OneVsOne(Scheme):
 
     def decide(self, scores: FloatArray) -> FloatArray:
         """Votes, plus the summed scores squeezed into (-1/3, 1/3)."""
-        first, second = np.zeros((2, len(self.pairs), self.n_classes))
-        numbers, pairs = np.arange(len(self.pairs)), np.array(self.pairs)
-        first[numbers, pairs[:, 0]] = second[numbers, pairs[:, 1]] = 1.0
-        votes = second.sum(axis=0) + (scores > 0) @ (first - second)
-        return votes + squeezed(scores @ (first - second))
+        sides = self.sides
+        votes = np.count_nonzero(sides < 0, axis=0) + (scores > 0) @ sides
+        return votes + squeezed(scores @ sides)
 
     def couple(self, p: FloatArray) -> FloatArray:
         """min sum_{a<b} (r_ba p_a - r_ab p_b)^2, sum p = 1: Wu, Lin and Weng 2004, second method.
