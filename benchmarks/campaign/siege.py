@@ -28,8 +28,7 @@ from benchmarks.campaign._trials import Failure, Kind, run
 from maxmargin.playground import make_app
 from maxmargin.playground._frames import decode
 from maxmargin.playground._rooms import ROOMS
-from maxmargin.playground._rooms._compositions import OPERATIONS
-from maxmargin.playground._rooms._expressions import LEAVES
+from maxmargin.playground._rooms._expressions import LEAVES, OPERATIONS
 from maxmargin.playground._rooms._machines import EXACT, SCHEMES, STEPWISE, TASKS
 from maxmargin.playground._rooms.loss import BINARY, MANY
 

@@ -125,7 +125,7 @@ def test_a_full_disk_leaves_the_old_model(run, tmp_path: Path, monkeypatch: pyte
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("maxmargin.io._atomic.os.fsync", full)
+    monkeypatch.setattr("maxmargin.io._files.os.fsync", full)
     found = run("train", "table.csv", "--no-tune", "--seed", "1")
     assert found.code == 1
     assert "disk is full" in found.text

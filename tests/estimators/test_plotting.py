@@ -48,7 +48,7 @@ from maxmargin.plotting import (
     SubgradientDisplay,
     SupportDisplay,
 )
-from maxmargin.plotting._style import COLOURS
+from maxmargin.plotting._shared import COLOURS
 
 mpl = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
 mpl.use("Agg")

@@ -15,7 +15,7 @@ import pytest
 
 import maxmargin
 from maxmargin import SVC, io
-from maxmargin.io._atomic import replacing
+from maxmargin.io._files import replacing
 
 SOURCE = str(Path(maxmargin.__file__).parents[1])
 WRITER = """

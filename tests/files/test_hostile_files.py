@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from maxmargin import SGDSVC, SVC, LinearSVC, NystroemMap, io, kernels
 from maxmargin.exceptions import ModelFileError
-from maxmargin.io._npy import read_npy
+from maxmargin.io._archive import read_npy
 
 X, y = (part[::3] for part in load_iris(return_X_y=True))
 

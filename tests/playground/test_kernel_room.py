@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from maxmargin.playground._rooms._compositions import OPERATIONS
+from maxmargin.playground._rooms._expressions import OPERATIONS
 from maxmargin.playground._rooms.kernel import MOST_ROWS
 from tests.playground.rooms_talk import Talk, clouds, output_of, talking
 

@@ -11,7 +11,7 @@ import pytest
 
 from maxmargin import LinearSVC
 from maxmargin.losses import LOSSES
-from maxmargin.playground._rooms import _linear_losses as many
+from maxmargin.playground._rooms import loss as many
 from maxmargin.playground._rooms.loss import BINARY, CURVES, MANY, MOST_STEPS
 from tests.playground.rooms_talk import Talk, clouds, output_of, talking
 

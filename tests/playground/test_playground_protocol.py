@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from maxmargin.playground import serve
+from maxmargin.playground._checks import MOST_CHARACTERS, MOST_POINTS
 from maxmargin.playground._frames import decode, encode
 from maxmargin.playground._guard import Guard, host_name
-from maxmargin.playground._limits import MOST_CHARACTERS, MOST_POINTS
 from maxmargin.playground._rooms import ROOMS
 from maxmargin.playground._serve import STATIC
 

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from maxmargin.playground import _jobs
-from maxmargin.playground._checks import BadRequest
+from maxmargin.playground._checks import DRAWING_SECONDS, MOST_SECONDS, MOST_UNREAD, BadRequest
 from maxmargin.playground._frames import Answer
 from maxmargin.playground._jobs import STRIP, Job, Pool, Tab, describe
-from maxmargin.playground._limits import DRAWING_SECONDS, MOST_SECONDS, MOST_UNREAD
 from maxmargin.solvers import Watch
 
 PATIENCE = 60  # seconds after which a test gives up; nothing here takes long

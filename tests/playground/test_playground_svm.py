@@ -13,7 +13,7 @@ from maxmargin.inspection import STATUSES, ZONES, status, zones
 from maxmargin.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from maxmargin.playground._jobs import Job, Tab
 from maxmargin.playground._rooms._expressions import Call
-from maxmargin.playground._rooms._fitting import fit, grid
+from maxmargin.playground._rooms._machines import fit, grid
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the answers say it
 

@@ -24,8 +24,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, QuantileTr
 import maxmargin
 from maxmargin import SVC, SVCCV, SVDD, SVR, LinearSVC, PolynomialMap
 from maxmargin.exceptions import ExportError
-from maxmargin.io import _export, export_onnx
-from maxmargin.io._onnx import _decisions, _encoders, _graph, _machines, _steps, _sums, _write
+from maxmargin.io import _onnx, export_onnx
+from maxmargin.io._onnx import _decisions, _encoders, _graph, _kernels, _machines, _steps, _write
 from maxmargin.kernels import Gaussian, Linear
 
 X, y = load_iris(return_X_y=True)
@@ -197,7 +197,7 @@ def test_an_existing_file_is_replaced(path: Path) -> None:
 
 
 def test_without_the_packages(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_export, "find_spec", lambda name: None)
+    monkeypatch.setattr(_onnx, "find_spec", lambda name: None)
     assert_refused(SVC().fit(X, y), path, r"onnx and onnxruntime: pip install maxmargin\[onnx\]", error=ImportError)
 
 
@@ -226,8 +226,8 @@ def corrupted(monkeypatch: pytest.MonkeyPatch, home: Any, name: str, change: Any
 @pytest.mark.parametrize(
     ("home", "name", "change", "output"),
     [
-        (_sums.KernelSums, "tensor", lambda g, t: g.op("Add", t, 1e-7), "scores"),
-        (_sums.KernelSums, "tensor", lambda g, t: g.op("Cast", g.op("Cast", t, to=1), to=11), "scores"),
+        (_kernels.KernelSums, "tensor", lambda g, t: g.op("Add", t, 1e-7), "scores"),
+        (_kernels.KernelSums, "tensor", lambda g, t: g.op("Cast", g.op("Cast", t, to=1), to=11), "scores"),
         (_machines, "decided", lambda g, t: g.op("Neg", t), "label"),
         (_machines, "chosen", lambda g, t: g.op("Where", g.op("Equal", t, np.array([2])), np.array([1]), t), "label"),
         (_machines, "calibrated", lambda g, t: g.op("Add", t, 1e-6), "probabilities"),
@@ -257,7 +257,7 @@ def test_a_wrong_graph_is_refused(
 def test_the_worst_row_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = SVR().fit(X, y)
     at = X[[15], 0]
-    corrupted(monkeypatch, _sums.KernelSums, "tensor", lambda g, t: g.op("Add", t, _bump(g, at)))
+    corrupted(monkeypatch, _kernels.KernelSums, "tensor", lambda g, t: g.op("Add", t, _bump(g, at)))
     error = assert_refused(model, path, "'prediction' differs: row 3 has", X[[0, 1, 2, 15, 4]])
     assert (error.row, error.expected) == (3, pytest.approx(model.predict(X[[15]])[0]))
     assert error.received == pytest.approx(error.expected + 1.0)
@@ -300,7 +300,7 @@ def test_a_model_that_contradicts_itself_is_refused(path: Path, monkeypatch: pyt
 def test_rows_on_the_boundary_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A score of exactly 0 is the first class; rounding may make it the second one."""
     model = LinearSVC(fit_intercept=False).fit([[-1.0], [1.0]], [0, 1])
-    corrupted(monkeypatch, _sums.LinearSums, "tensor", lambda g, t: g.op("Add", t, 1e-14))
+    corrupted(monkeypatch, _kernels.LinearSums, "tensor", lambda g, t: g.op("Add", t, 1e-14))
     with pytest.warns(UserWarning, match="1 of 3 rows of the sample lie on a boundary.*row 1 first") as found:
         export_onnx(model, path, [[-1.0], [0.0], [1.0]])
     assert found[0].filename == __file__

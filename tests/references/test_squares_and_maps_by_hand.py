@@ -21,7 +21,7 @@ from maxmargin import (
 )
 from maxmargin.kernels import Gaussian, Precomputed, check_mercer, resolve_kernel, takes_any_rows
 from maxmargin.maps import choose_landmarks, distinct_rows
-from maxmargin.playground._rooms import _linear_losses as many
+from maxmargin.playground._rooms import loss as many
 from tests.references.test_exact_machines import quietly
 
 

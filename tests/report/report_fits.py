@@ -147,7 +147,7 @@ def proof_of(model: Any) -> values.Proof:
     )
 
 
-def support_of(model: Any, X: np.ndarray, y: np.ndarray, regression: bool, names: list[str]) -> values.Support:
+def support_of(model: Any, X: np.ndarray, y: np.ndarray, regression: bool, names: list[str]) -> values.Margins:
     if regression:
         spare = np.abs(y - model.predict(X)) - model.epsilon
         counts = {"inside the tube": int(np.sum(spare < -1e-3)), "on the tube": int(np.sum(np.abs(spare) <= 1e-3))}
@@ -169,4 +169,4 @@ def support_of(model: Any, X: np.ndarray, y: np.ndarray, regression: bool, names
         }
         for _, line in heaviest.iterrows()
     ]
-    return values.Support(found, counts, int(listed["row"].nunique()), len(y), deciding)
+    return values.Margins(found, counts, int(listed["row"].nunique()), len(y), deciding)

@@ -14,8 +14,15 @@ from sklearn.metrics import average_precision_score, brier_score_loss, confusion
 
 from maxmargin.report import Findings, render
 from maxmargin.report._charts import extents, margin_chart, on_edges, score_limits, tiles
-from maxmargin.report._charts_classes import CURVE_POINTS, precision_recall, roc, thinned
-from maxmargin.report._charts_regression import chosen_points, residual_chart, scatter_chart
+from maxmargin.report._charts_test import (
+    CURVE_POINTS,
+    chosen_points,
+    precision_recall,
+    residual_chart,
+    roc,
+    scatter_chart,
+    thinned,
+)
 from maxmargin.report._sections_test import _reliability, codes
 from maxmargin.report._svg import Scale, coordinate, decades, middle_cut, nice_ticks
 from maxmargin.report._text import escaped, fixed, foreign, listed, metric, number, plain, seconds, share, tick, width

@@ -30,7 +30,7 @@ app = typer.Typer(
 
 
 def run() -> int:
-    """Parse the command line and run the command; the exit code."""
+    """Run the command and see that what it printed has arrived; the exit code."""
     code = run_command()
     try:
         sys.stdout.flush()
@@ -264,7 +264,7 @@ def certify_command(
     """
 
     def work(screen: Screen) -> int:
-        from maxmargin.cli._certify import certify
+        from maxmargin.cli._inspect import certify
 
         return certify(model, data, C, target, changed, unsafe_pickle, screen, format=format, header=header)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sklearn.compose import ColumnTransformer
+
 from maxmargin.cli._data import BUILT_IN
 from maxmargin.cli._machine import Pick
 from maxmargin.cli._options import TrainOptions
-from maxmargin.cli._prepare import Prepared
+from maxmargin.cli._prepare import Prepared, Step
 
 WIDTH = 100
 
@@ -26,7 +28,7 @@ def reproduction(prepared: Prepared, pick: Pick, options: TrainOptions, data: st
         "model = Pipeline(",
         "    [",
         *steps,
-        f"        {step('machine', call(pick.class_name, pick.params))}",
+        f'        ("machine", {call(pick.class_name, pick.params)}),',
         "    ]",
         ")",
         "model.fit(X[train], y[train])",
@@ -130,7 +132,6 @@ def wrapped(names: list[str]) -> list[str]:
 
 
 def call(name: str, params: dict[str, Any]) -> str:
-    """A constructor call."""
     return f"{name}({', '.join(f'{key}={quoted(value)}' for key, value in params.items())})"
 
 
@@ -139,43 +140,25 @@ def quoted(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def step(name: str, value: str) -> str:
-    """A step of a pipeline."""
-    return f'("{name}", {value}),'
+def step(one: Step) -> str:
+    return f'("{one.name}", {call(one.encoder.__name__, one.options)}),'
 
 
 def step_lines(prepared: Prepared) -> tuple[list[str], list[str]]:
     """(imports, lines of the steps before the machine)."""
-    numbers, categories = len(prepared.chosen.numbers), len(prepared.chosen.categories)
-    scale = "from sklearn.preprocessing import StandardScaler"
-    if prepared.sparse:
-        if not prepared.scale:
-            return [], []
-        return [scale], [" " * 8 + step("scale", "StandardScaler(with_mean=False)")]
-    filled = [step("fill", 'SimpleImputer(strategy="median")')]
-    filled += [step("scale", "StandardScaler()")] if prepared.scale else []
-    imports = ["from sklearn.impute import SimpleImputer"]
-    if not categories:
-        return [*imports, *([scale] if prepared.scale else [])], [" " * 8 + line for line in filled]
-    scaler = ", StandardScaler" if prepared.scale and numbers else ""
-    imports += [
-        "from sklearn.compose import ColumnTransformer",
-        f"from sklearn.preprocessing import OneHotEncoder{scaler}",
-    ]
-    text = [
-        step("fill", 'SimpleImputer(strategy="constant", fill_value="missing")'),
-        step("encode", 'OneHotEncoder(handle_unknown="ignore", sparse_output=False)'),
-    ]
-    parts = [part("numbers", filled, 0, numbers)] if numbers else []
-    parts.append(part("categories", text, numbers, numbers + categories))
-    return imports, [
-        '        ("columns", ColumnTransformer([',
-        *(line for lines in parts for line in lines),
-        "        ])),",
-    ]
+    if not prepared.parts:
+        return imports_of([one.encoder for one in prepared.steps]), [" " * 8 + step(one) for one in prepared.steps]
+    lines = []
+    for part in prepared.parts:
+        inner = " ".join(map(step, part.steps)).rstrip(",")
+        lines.append(f'            ("{part.name}", Pipeline([{inner}]), list(range({part.begin}, {part.end}))),')
+    kinds = [ColumnTransformer, *(one.encoder for part in prepared.parts for one in part.steps)]
+    return imports_of(kinds), ['        ("columns", ColumnTransformer([', *lines, "        ])),"]
 
 
-def part(name: str, steps: list[str], begin: int, end: int) -> list[str]:
-    """A part of a ColumnTransformer."""
-    inner = " ".join(steps).rstrip(",")
-    return [f'            ("{name}", Pipeline([{inner}]), list(range({begin}, {end}))),']
+def imports_of(kinds: list[Any]) -> list[str]:
+    """Lines that import these classes from where scikit-learn publishes them."""
+    homes: dict[str, set[str]] = {}
+    for kind in kinds:
+        homes.setdefault(kind.__module__.partition("._")[0], set()).add(kind.__name__)
+    return [f"from {home} import {', '.join(sorted(names))}" for home, names in homes.items()]

@@ -128,7 +128,6 @@ def is_number(text: str) -> bool:
 
 
 def commonest(values: np.ndarray) -> str:
-    """The commonest texts."""
     return ", ".join(f"{value} ({number:,})" for value, number in Counter(values.tolist()).most_common(3))
 
 

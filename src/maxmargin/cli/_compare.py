@@ -15,7 +15,7 @@ from maxmargin.certificates import certify
 from maxmargin.cli._data import read_source
 from maxmargin.cli._machine import Pick, pick_machine
 from maxmargin.cli._options import TrainOptions
-from maxmargin.cli._prepare import Prepared, encoder_steps, prepare
+from maxmargin.cli._prepare import Prepared, prepare
 from maxmargin.cli._print import Screen, figure, progress_on_stderr
 
 #: Fits of each, taken in turn, while they are quick; the best one counts.
@@ -39,8 +39,7 @@ class Entry(NamedTuple):
 def compare(data: str, options: TrainOptions, screen: Screen) -> int:
     """Fit the machine that `train` would pick, ours and scikit-learn's, and print time, score and certified gap."""
     prepared = prepare(read_source(data, format=options.format, header=options.header), options)
-    chosen = prepared.chosen
-    steps = encoder_steps(len(chosen.numbers), len(chosen.categories), prepared.sparse, prepared.scale)
+    steps = prepared.encoders()
     X, X_test = prepared.train_rows, prepared.test_rows
     if steps:
         encoders = Pipeline(steps)
@@ -122,5 +121,5 @@ def show(screen: Screen, data: str, prepared: Prepared, pick: Pick, entries: lis
 
 
 def gap_of(found: Entry) -> str:
-    """A gap, or why there is none."""
+    """The relative gap, or why there is no proof."""
     return f"{found.relative_gap:.1e}" if found.relative_gap is not None else f"none ({found.reason})"

@@ -26,19 +26,15 @@ EXTRAS = {
 
 
 def doctor(screen: Screen) -> int:
-    """Versions, machine, memory plan, extras, and one small fit; the exit code is 1 if that fails."""
+    """Versions, computer, memory plan, extras, and one small fit; the exit code is 1 if that fails."""
+    packages = {name: version_of(name) for name in ("numpy", "scipy", "sklearn", "numba")}
     found: dict[str, Any] = {
-        "versions": {name: version_of(name) for name in ("numpy", "scipy", "sklearn", "numba")},
-        "machine": machine(),
+        "versions": {"maxmargin": maxmargin.__version__, "python": platform.python_version(), **packages},
+        "machine": computer(),
         "memory": memory_plan(),
         "back ends": {"numba": "compiled loops on the CPU, used by every fit", "numpy": "a reference for tests"},
         "extras": {extra: extra_state(extra, names) for extra, names in EXTRAS.items()},
         "self-test": self_test(),
-    }
-    found["versions"] = {
-        "maxmargin": maxmargin.__version__,
-        "python": platform.python_version(),
-        **found["versions"],
     }
     for title, pairs in found.items():
         screen.title(title)
@@ -63,7 +59,7 @@ def extra_state(extra: str, names: tuple[str, ...]) -> str:
     return f"no ({', '.join(missing)}): pip install maxmargin[{extra}]" if missing else "yes"
 
 
-def machine() -> dict[str, str]:
+def computer() -> dict[str, str]:
     """What fits will run on."""
     from maxmargin.backends import effective_threads
 
@@ -98,7 +94,7 @@ def self_test() -> dict[str, str]:
         began = time.perf_counter()
         maxmargin.SVC(C=10.0).fit(X, y)
         again = time.perf_counter() - began
-    except Exception as error:  # whatever it is, a doctor reports it
+    except Exception as error:  # whatever went wrong, a doctor reports it
         return {"verdict": f"failed: {type(error).__name__}: {error}"}
     proof = model.certificate_
     good = proof.holds and proof.relative_gap < 1e-6

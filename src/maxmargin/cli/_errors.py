@@ -23,7 +23,7 @@ class InputError(ValueError):
     """The data or the options make no sense; the message says what to do."""
 
 
-#: Errors of the operating system that no other input would mend: full, broken or exhausted.
+#: Errors of the operating system that other input would not avoid: a disk or memory that is full or broken.
 SYSTEM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 
 
@@ -79,7 +79,7 @@ class Finishing:
 
 
 def check_writable(path: Path | None, option: str, *inputs: str | Path | None) -> None:
-    """InputError unless a file can be written there that is none of the inputs; asked before the work, not after."""
+    """InputError unless a file can be written there, and is not one of the inputs; asked before the work, not after."""
     if path is None:
         return
     for given in inputs:

@@ -1,19 +1,21 @@
-"""``maxmargin inspect``: what is in a model file."""
+"""``maxmargin inspect`` and ``maxmargin certify``: what is in a model file, and its proof, recomputed from the data."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin import inspection
-from maxmargin.cli._data import BUILT_IN, checksum_of
-from maxmargin.cli._models import Model, load_model
+from maxmargin.certificates import certify_tasks
+from maxmargin.cli._data import BUILT_IN, checksum_of, find_target, read_source
+from maxmargin.cli._errors import InputError
+from maxmargin.cli._models import Model, load_model, rows_for
 from maxmargin.cli._print import Screen, counted, figure, listed
 from maxmargin.cli._proof import proof_of, support_of
-from maxmargin.cli._training_data import TrainingData, training_data
-from maxmargin.report import Support
+from maxmargin.multiclass import MARGIN
+from maxmargin.report import Margins
 
 #: Parameters of a machine that say how it was fitted rather than what it is.
 UNINTERESTING = ("verbose", "n_jobs", "cache_size", "warm_start", "dual", "intercept_scaling", "shrinking", "device")
@@ -24,7 +26,7 @@ def inspect(path: Path, data: str | None, screen: Screen, **how: Any) -> int:
     model = load_model(path, data=data)
     machine = model.machine
     data = data or found_again(model)
-    rows = None if data is None else training_data(model, data, None, **how)
+    rows = None if data is None else training_rows(model, data, None, **how)
     support, statuses = read_rows(model, rows)
     screen.title(f"{path.name}: {type(machine).__name__}")
     pairs = about(model)
@@ -93,10 +95,10 @@ def parameters(machine: Any) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in changed.items()) or "the defaults"
 
 
-def read_rows(model: Model, rows: TrainingData | None) -> tuple[Support | None, dict[str, int]]:
+def read_rows(model: Model, rows: TrainingRows | None) -> tuple[Margins | None, dict[str, int]]:
     """What the training rows are to the machine."""
     machine = model.machine
-    single = getattr(machine, "multiclass_", None) in ("crammer-singer", "weston-watkins")
+    single = getattr(machine, "multiclass_", None) in MARGIN
     unnamed = (np.asarray(getattr(machine, "support_", -1)) < 0).any()  # LIBSVM's files do not say which rows they were
     if rows is None or unnamed or single:
         return None, {}
@@ -107,7 +109,7 @@ def read_rows(model: Model, rows: TrainingData | None) -> tuple[Support | None, 
     return support, {name: number for name, number in counts.items() if number}
 
 
-def show_support(screen: Screen, support: Support, statuses: dict[str, int]) -> None:
+def show_support(screen: Screen, support: Margins, statuses: dict[str, int]) -> None:
     """Zones, statuses and the heaviest rows."""
     screen.title("Where the training rows lie")
     screen.grid(["zone", "rows"], [[zone, f"{number:,}"] for zone, number in support.zones.items()], right=(1,))
@@ -120,3 +122,79 @@ def show_support(screen: Screen, support: Support, statuses: dict[str, int]) -> 
         for line in support.deciding
     ]
     screen.grid(["row of the file (from 0)", "answer", "coefficient", "margin"], lines, right=(0, 2, 3))
+
+
+# -- ``maxmargin certify``: the proof, recomputed from the data by code that shares nothing with the solvers --------
+
+
+def certify(
+    path: Path, data: str, C: float | None, target: str | None, changed: bool, unsafe: bool, screen: Screen, **how: Any
+) -> int:
+    """Print the certificate of a model; the exit code is 1 where there is no proof."""
+    model = load_model(path, unsafe, data)
+    found = training_rows(model, data, target, changed, **how)
+    proof = proof_of(certify_tasks(model.machine, found.X, found.y, C=C))
+    checked = "the file is the one that the model was trained on" if found.checked else "the file's checksum is unknown"
+    screen.title(f"{path.name}, {len(found.y):,} training rows of {data}")
+    screen.pairs(
+        [
+            ("data", f"SHA-256: {checked}" if model.record else "all rows of the file; the model remembers none"),
+            ("tasks", str(proof.tasks)),
+            ("primal", f"{proof.primal:.9g}"),
+            ("dual", f"{proof.dual:.9g}"),
+            ("gap", f"{proof.gap:.3g} ({proof.relative_gap:.3g} relative)"),
+            ("KKT violation", f"{proof.kkt:.3g}"),
+            ("verdict", proof.sentence),
+        ]
+    )
+    if screen.machine:
+        screen.document(
+            {"model": str(path), "data": data, "checked": found.checked, "rows": len(found.y), "proof": proof}
+        )
+    return 0 if proof.holds else 1
+
+
+# -- The rows that a model was trained on, found again in its data --------------------------------------------------
+
+
+class TrainingRows(NamedTuple):
+    """Training rows as the machine saw them, their answers and their numbers in the file."""
+
+    X: Any
+    y: np.ndarray
+    rows: np.ndarray
+    checked: bool  # whether the file is known to be the one that the model was trained on
+
+
+def training_rows(model: Model, data: str, target: str | None, changed: bool = False, **how: Any) -> TrainingRows:
+    """Read the data that a model was trained on; another file than that is refused unless ``changed``."""
+    record = model.record
+    if how.get("header") is None:
+        how["header"] = record.get("read", {}).get("header")
+    source = read_source(data, **how)
+    checked = record.get("sha256") == source.checksum
+    if record and not checked and not changed:
+        raise InputError(
+            f"{data} is not the file that {model.path} was trained on: that was {record.get('data')!r} with SHA-256 "
+            f"{str(record.get('sha256'))[:12]}..., and this one has {source.checksum[:12]}... If it differs in nothing "
+            "that matters, say --changed"
+        )
+    name, _ = find_target(source.table, target or record.get("target"))
+    rows = np.asarray(record.get("train_rows", np.flatnonzero(source.table.known(name))), dtype=np.int64)
+    if len(rows) and rows.max() >= len(source.table):
+        raise InputError(
+            f"{data} has {len(source.table):,} rows, and the model was trained on row {rows.max():,} of it"
+        )
+    table = source.table.take(rows)
+    X, _ = rows_for(model, table)
+    return TrainingRows(model.encoded(X), answers_like(model, table[name]), rows, checked)
+
+
+def answers_like(model: Model, column: np.ndarray) -> np.ndarray:
+    """Answers in the type of the model's classes."""
+    classes = getattr(model.machine, "classes_", None)
+    if classes is None:
+        return column
+    if classes.dtype.kind in "iu" and column.dtype != object:
+        return column.astype(classes.dtype)
+    return column.astype(str) if classes.dtype.kind in "UO" else column

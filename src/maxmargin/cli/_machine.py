@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._print import Screen, figure, progress_on_stderr
+from maxmargin.multiclass import MARGIN
 from maxmargin.report import Choice, Tuning
 from maxmargin.selection import SVCCV, SVRCV, LinearSVCCV, LinearSVRCV
 
@@ -41,18 +42,15 @@ class Pick:
     choices: list[Choice]
     tuning: Tuning | None = None
     cross_validated: float | None = None
-    seconds: float = 0.0
     interrupted: bool = False
     remarks: list[str] = field(default_factory=list)
 
     @property
     def class_name(self) -> str:
-        """Name of the estimator."""
         linear = self.kernel == "linear"
         return ("Linear" if linear else "") + ("SVR" if "epsilon" in self.params else "SVC")
 
     def machine(self) -> Any:
-        """The estimator."""
         import maxmargin
 
         return getattr(maxmargin, self.class_name)(**self.params)
@@ -60,11 +58,9 @@ class Pick:
 
 def pick_machine(X: Any, y: np.ndarray, classifies: bool, options: TrainOptions, screen: Screen) -> Pick:
     """Choose kernel, C and gamma for encoded training rows."""
-    began = time.perf_counter()
     tries, why = kernels_to_try(X, options)
     fixed = fixed_parameters(y, classifies, options)
     pick = chosen_by_score(tries, why, X, y, classifies, options, fixed, screen)
-    pick.seconds = time.perf_counter() - began
     pick.params = {**final_parameters(pick.kernel, options), **fixed, **pick.params}
     if classifies:
         pick.choices += class_choices(pick, y, options)
@@ -101,7 +97,7 @@ def fixed_parameters(y: np.ndarray, classifies: bool, options: TrainOptions) -> 
         found["class_weight"] = options.class_weight
     if options.multiclass is not None and len(np.unique(y)) > 2:
         found["multiclass"] = options.multiclass
-        if options.kernel == "linear" and options.multiclass in ("crammer-singer", "weston-watkins"):
+        if options.kernel == "linear" and options.multiclass in MARGIN:
             found["loss"] = "hinge"
     return found
 
@@ -120,7 +116,7 @@ def chosen_by_score(tries, why, X, y, classifies, options, fixed, screen) -> Pic
         return untuned(tries[0], why, options)
     limit = None if options.time_limit is None else time.perf_counter() + TUNING_SHARE * options.time_limit
     rounds = Rounds(X, y, classifies, options, fixed, limit, screen)
-    sample, about = tuning_rows(tries, X, y, classifies, options)
+    sample, about = rounds.rows_for(tries)
     for kernel in tries:
         rounds.search(kernel, sample)
     found = dict(rounds.found)
@@ -131,14 +127,14 @@ def chosen_by_score(tries, why, X, y, classifies, options, fixed, screen) -> Pic
     best = max(found, key=lambda kernel: found[kernel].best_score_)  # the first of equals: linear
     choices = [kernel_choice(found, best, why)]
     if best == "linear" and tries != ["linear"] and len(sample) < len(y):  # a linear search is quick enough for more
-        more, named = tuning_rows(["linear"], X, y, classifies, options)
+        more, named = rounds.rows_for(["linear"])
         if rounds.search("linear", more):
             found["linear"], about = rounds.found["linear"], named
     search = found[best]
     params = {name: rounded(value) for name, value in search.best_params_.items()}
     choices += parameter_choices(search, best, about, options)
     score = float(search.best_score_)
-    return Pick(best, params, choices, tuning_of(found, best), score, 0.0, rounds.interrupted, rounds.remarks)
+    return Pick(best, params, choices, tuning_of(found, best), score, rounds.interrupted, rounds.remarks)
 
 
 @dataclass
@@ -156,6 +152,24 @@ class Rounds:
     remarks: list[str] = field(default_factory=list)
     interrupted: bool = False
 
+    def rows_for(self, tries: list[str]) -> tuple[np.ndarray, str]:
+        """Rows that parameters are chosen on: all, or a sample of many."""
+        n, y, options = self.X.shape[0], self.y, self.options
+        most = LINEAR_TUNING_ROWS if tries == ["linear"] else TUNING_ROWS
+        rows, about = np.arange(n), f"all {n:,} training rows"
+        if n > most:
+            alike = y if self.classifies else None
+            drawn, _ = train_test_split(rows, train_size=most, stratify=alike, random_state=options.seed)
+            rows, about = np.sort(drawn), f"{most:,} of the {n:,} training rows"
+        if not self.classifies:
+            return rows, about
+        labels, counts = np.unique(y[rows], return_counts=True)
+        common = labels[counts >= options.folds]
+        if 2 <= len(common) < len(labels):  # a class of a few rows would leave folds without it
+            rows = rows[np.isin(y[rows], common)]
+            about += f" (classes with fewer than {options.folds} rows aside)"
+        return rows, about
+
     def search(self, kernel: str, rows: np.ndarray) -> bool:
         """Search the grid of a kernel on some rows; whether anything came of it."""
         late = self.limit is not None and time.perf_counter() >= self.limit
@@ -165,7 +179,7 @@ class Rounds:
                 self.remarks.append(f"The {kernel} kernel was not tried: {why}.")
             return False
         y = self.y[rows]
-        search = make_search(kernel, y, self.classifies, self.options, self.fixed, self.limit, self.screen)
+        search = self._search_of(kernel, y)
         try:
             remark, self.interrupted = fit_search(search, self.X[rows], y)
         except KeyboardInterrupt:
@@ -183,61 +197,41 @@ class Rounds:
         self.remarks += [remark] if remark else []
         return True
 
+    def _search_of(self, kernel: str, y: np.ndarray) -> Any:
+        """The search of a kernel's parameters."""
+        linear, options, limit = kernel == "linear", self.options, self.limit
+        given: dict[str, Any] = dict(self.fixed)
+        if linear:
+            maker = LinearSVCCV if self.classifies else LinearSVRCV
+        else:
+            maker = SVCCV if self.classifies else SVRCV
+            given.update(kernel=kernel, cache_size=SEARCH_CACHE)
+            if options.gamma is not None:
+                given["gammas"] = [options.gamma]
+        if options.C is not None:
+            given["Cs"] = [options.C]
+        remaining = None if limit is None else max(limit - time.perf_counter(), 1e-3)
+        return maker(
+            cv=self._folds_of(y),
+            scoring=options.scoring,
+            time_limit=remaining,
+            refit=False,
+            verbose=int(self.screen.live),
+            **given,
+        )
+
+    def _folds_of(self, y: np.ndarray) -> Any:
+        """A splitter; classes with few rows mean fewer folds."""
+        folds, seed = self.options.folds, self.options.seed
+        if not self.classifies:
+            return KFold(min(folds, len(y)), shuffle=True, random_state=seed)
+        rarest = int(np.unique(y, return_counts=True)[1].min())
+        return StratifiedKFold(max(2, min(folds, rarest)), shuffle=True, random_state=seed)
+
 
 def rounded(value: Any) -> Any:
     """To four digits: cross-validation does not tell more apart, and people can read them."""
     return float(f"{value:.4g}") if isinstance(value, float) else value
-
-
-def tuning_rows(tries, X, y, classifies, options) -> tuple[np.ndarray, str]:
-    """Rows that parameters are chosen on: all, or a sample of many."""
-    n = X.shape[0]
-    most = LINEAR_TUNING_ROWS if tries == ["linear"] else TUNING_ROWS
-    rows, about = np.arange(n), f"all {n:,} training rows"
-    if n > most:
-        alike = y if classifies else None
-        drawn, _ = train_test_split(rows, train_size=most, stratify=alike, random_state=options.seed)
-        rows, about = np.sort(drawn), f"{most:,} of the {n:,} training rows"
-    if not classifies:
-        return rows, about
-    labels, counts = np.unique(y[rows], return_counts=True)
-    common = labels[counts >= options.folds]
-    if 2 <= len(common) < len(labels):  # a class of a few rows would leave folds without it
-        rows = rows[np.isin(y[rows], common)]
-        about += f" (classes with fewer than {options.folds} rows aside)"
-    return rows, about
-
-
-def make_search(kernel, y, classifies, options, fixed, limit, screen) -> Any:
-    """The search of a kernel's parameters."""
-    linear = kernel == "linear"
-    given: dict[str, Any] = dict(fixed)
-    if linear:
-        maker = LinearSVCCV if classifies else LinearSVRCV
-    else:
-        maker = SVCCV if classifies else SVRCV
-        given.update(kernel=kernel, cache_size=SEARCH_CACHE)
-        if options.gamma is not None:
-            given["gammas"] = [options.gamma]
-    if options.C is not None:
-        given["Cs"] = [options.C]
-    remaining = None if limit is None else max(limit - time.perf_counter(), 1e-3)
-    return maker(
-        cv=folds_of(y, classifies, options),
-        scoring=options.scoring,
-        time_limit=remaining,
-        refit=False,
-        verbose=int(screen.live),
-        **given,
-    )
-
-
-def folds_of(y: np.ndarray, classifies: bool, options: TrainOptions) -> Any:
-    """A splitter; classes with few rows mean fewer folds."""
-    if not classifies:
-        return KFold(min(options.folds, len(y)), shuffle=True, random_state=options.seed)
-    rarest = int(np.unique(y, return_counts=True)[1].min())
-    return StratifiedKFold(max(2, min(options.folds, rarest)), shuffle=True, random_state=options.seed)
 
 
 def fit_search(search: Any, X: Any, y: np.ndarray) -> tuple[str, bool]:
@@ -309,7 +303,7 @@ def class_choices(pick: Pick, y: np.ndarray, options: TrainOptions) -> list[Choi
         found.append(Choice("multiclass", value, why, "--multiclass"))
     if options.class_weight is not None:
         found.append(Choice("class weight", options.class_weight, "you said so", "--class-weight"))
-    few = len(y) <= CALIBRATED_ROWS and not {"crammer-singer", "weston-watkins"} & {options.multiclass}
+    few = len(y) <= CALIBRATED_ROWS and options.multiclass not in MARGIN
     calibration = options.calibration or ("sigmoid" if few else "none")
     if calibration != "none":
         pick.params.update(calibration=calibration, random_state=options.seed)
@@ -345,6 +339,6 @@ def tuning_of(found: dict[str, Any], best: str) -> Tuning:
 
 
 def width_of(params: dict[str, Any]) -> float:
-    """gamma, nan where there is none or it is a name."""
+    """gamma, nan where there is no gamma or only a name for one."""
     gamma = params.get("gamma")
     return float(gamma) if isinstance(gamma, (int, float)) else float("nan")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from maxmargin.calibration import KINDS
 from maxmargin.cli._errors import InputError
+from maxmargin.multiclass import BINARY, MARGIN
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
-CALIBRATIONS = ("none", "sigmoid", "isotonic", "venn-abers")
-MULTICLASS = ("ovo", "ovr", "code", "crammer-singer", "weston-watkins")
+CALIBRATIONS = ("none", *KINDS)
+MULTICLASS = (*BINARY, *MARGIN)
 
 
 @dataclass(frozen=True)

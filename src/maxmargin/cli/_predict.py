@@ -21,7 +21,7 @@ ROWS = 8192
 
 
 class Tally:
-    """What is known about answers when the file has the truth as well."""
+    """How many answers are right, as far as the file has the truth as well."""
 
     def __init__(self) -> None:
         self.rows = self.compared = self.right = 0
@@ -88,7 +88,6 @@ def truth(model: Model, table: Table) -> tuple[np.ndarray | None, np.ndarray | N
 
 
 def textual(model: Model) -> bool:
-    """Whether answers are text."""
     classes = getattr(model.machine, "classes_", None)
     return classes is not None and classes.dtype.kind not in "iuf"
 

@@ -1,10 +1,10 @@
-"""From a table to training and test rows, with every decision and its reason."""
+"""From a table to training and test rows: what is asked, what is learned from, and every decision with its reason."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
@@ -18,12 +18,117 @@ from maxmargin.cli._data import Source, find_target
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._notices import find_notices
 from maxmargin.cli._options import TrainOptions
-from maxmargin.cli._print import counted, listed, share
-from maxmargin.cli._task import Question, find_task
+from maxmargin.cli._print import counted, figure, listed, share
+from maxmargin.io import Table
 from maxmargin.report import Choice, Notice
 
+#: Whole numbers with at most this many distinct values are classes.
+MOST_CLASSES_BY_NUMBER = 20
+#: A class needs so many rows: one to test on and two to choose by.
+LEAST_PER_CLASS = 3
+LEAST_ROWS = 10
 #: Copies of rows are kept together if at least this share of the rows differ.
 MOSTLY_DISTINCT = 0.5
+
+Task = Literal["two classes", "many classes", "regression"]
+
+
+class Question(NamedTuple):
+    """The kind of answer, why it is that, and the answers of all rows that have one."""
+
+    task: Task
+    why: str
+    y: np.ndarray
+
+
+def find_question(table: Table, target: str, asked: str | None) -> Question:
+    """What a target's values ask for; ``table`` has none that is missing."""
+    values = table[target]
+    if len(values) < LEAST_ROWS:
+        raise InputError(
+            f"{table.path} has {len(values)} rows with a value in {target!r}; training and testing need at least "
+            f"{LEAST_ROWS}"
+        )
+    distinct = len(set(values.tolist()))
+    if distinct < 2:
+        raise InputError(
+            f"{table.path}: {target!r} is {values[0]!s} in every row, so there is nothing to tell apart; choose "
+            "another column with --target, or more rows"
+        )
+    if asked == "regression":
+        return regression(table, target, values, "you said so")
+    if values.dtype == object:
+        return classes(table, target, values.astype(str), f"{target} is text", asked)
+    whole = bool((values == np.round(values)).all()) and float(np.abs(values).max()) < 2**53
+    if whole and (distinct <= MOST_CLASSES_BY_NUMBER or asked == "classification"):
+        labels = values.astype(np.int64)
+        return classes(table, target, labels, f"{target} is one of {distinct} whole numbers", asked)
+    if distinct == 2 or asked == "classification":
+        return classes(table, target, values.astype(str), f"{target} has {distinct} values", asked)
+    what = "whole numbers" if whole else "numbers"
+    return regression(table, target, values, f"{target} has {distinct:,} distinct {what}")
+
+
+def classes(table: Table, target: str, labels: np.ndarray, why: str, asked: str | None) -> Question:
+    """Two classes or many; each needs a few rows."""
+    counts = Counter(labels.tolist())
+    if len(counts) > len(labels) / 3:
+        raise InputError(
+            f"{table.path}: {target!r} has {len(counts):,} distinct values in {len(labels):,} rows, too many for "
+            "classes; choose another column with --target"
+        )
+    rare = [label for label, number in counts.items() if number < LEAST_PER_CLASS]
+    if rare:
+        row = int(np.flatnonzero(labels == rare[0])[0])
+        raise InputError(
+            f"{table.place(row)}: class {rare[0]!r} of {target!r} has {counts[rare[0]]} of {len(labels):,} rows, and "
+            f"{LEAST_PER_CLASS} are needed to train and test; correct the label, or remove or merge such classes "
+            f"({listed([str(label) for label in rare])})"
+        )
+    why = "you said so" if asked == "classification" else why
+    return Question("two classes" if len(counts) == 2 else "many classes", why, labels)
+
+
+def regression(table: Table, target: str, values: np.ndarray, why: str) -> Question:
+    """A number; text cannot be one."""
+    if values.dtype == object:
+        raise InputError(f"{table.path}: {target!r} is text ({values[0]!r}), so it cannot be a number to predict")
+    spread = float(values.std())
+    if not np.isfinite(spread) or spread == 0:
+        raise InputError(f"{table.path}: {target!r} reaches {figure(float(values.max()))}; scale it down to train on")
+    return Question("regression", why, values)
+
+
+class Step(NamedTuple):
+    """An encoder of scikit-learn's and its options, to be made or to be written out as code."""
+
+    name: str
+    encoder: Any
+    options: dict[str, Any]
+
+    def make(self) -> tuple[str, Any]:
+        """The step of a pipeline."""
+        return self.name, self.encoder(**self.options)
+
+
+class Part(NamedTuple):
+    """What becomes of the columns from ``begin`` to ``end``."""
+
+    name: str
+    steps: list[Step]
+    begin: int
+    end: int
+
+    def make(self) -> tuple[str, Pipeline, list[int]]:
+        """The part of a ColumnTransformer."""
+        return self.name, Pipeline([step.make() for step in self.steps]), list(range(self.begin, self.end))
+
+
+FILL, SCALE = Step("fill", SimpleImputer, {"strategy": "median"}), Step("scale", StandardScaler, {})
+ENCODE = [
+    Step("fill", SimpleImputer, {"strategy": "constant", "fill_value": "missing"}),
+    Step("encode", OneHotEncoder, {"handle_unknown": "ignore", "sparse_output": False}),
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +166,33 @@ class Prepared:
     def test_rows(self) -> np.ndarray:
         return self.X[self.test]
 
+    @property
+    def steps(self) -> list[Step]:
+        """What becomes of all columns before the machine sees them, where it is the same for all."""
+        if self.sparse:
+            return [Step("scale", StandardScaler, {"with_mean": False})] if self.scale else []
+        return [FILL, SCALE] if self.scale else [FILL]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The same of numbers and of categories, where there are categories; numbers come first."""
+        numbers, both = len(self.chosen.numbers), len(self.chosen.used)
+        parts = [Part("numbers", self.steps, 0, numbers), Part("categories", ENCODE, numbers, both)]
+        return [part for part in parts if part.begin < part.end] if both > numbers else []
+
+    def encoders(self) -> list[tuple[str, Any]]:
+        """Steps of the pipeline before the machine."""
+        if self.parts:
+            return [("columns", ColumnTransformer([part.make() for part in self.parts]))]
+        return [step.make() for step in self.steps]
+
 
 def prepare(source: Source, options: TrainOptions) -> Prepared:
     """Everything that comes before a machine."""
     target, why = find_target(source.table, options.target)
     known = source.table.known(target)
     rows, table = np.flatnonzero(known), source.table.take(known)
-    question = find_task(table, target, options.task)
+    question = find_question(table, target, options.task)
     chosen = choose_columns(table, target, options.keep, options.drop)
     choices = [
         Choice("target", target, why, "--target"),
@@ -170,24 +295,3 @@ def scale_choice(X: Any, chosen: Chosen, asked: bool | None, sparse: bool) -> tu
     if small:
         return False, Choice("scaling", "none", "all values of this sparse file are within -1 and 1", "--scale")
     return True, Choice("scaling", "unit variance", "values of this sparse file reach beyond 1", "--no-scale")
-
-
-def encoder_steps(numbers: int, categories: int, sparse: bool, scale: bool) -> list[tuple[str, Any]]:
-    """Steps of the pipeline before the machine: columns 0 to ``numbers`` are numbers, categories follow."""
-    if sparse:
-        return [("scale", StandardScaler(with_mean=False))] if scale else []
-    fill: list[tuple[str, Any]] = [("fill", SimpleImputer(strategy="median"))]
-    filled = [*fill, ("scale", StandardScaler())] if scale else fill
-    if not categories:
-        return filled
-    encode = Pipeline(
-        [
-            ("fill", SimpleImputer(strategy="constant", fill_value="missing")),
-            ("encode", OneHotEncoder(handle_unknown="ignore", sparse_output=False)),
-        ]
-    )
-    parts: list[tuple[str, Any, list[int]]] = []
-    if numbers:
-        parts.append(("numbers", Pipeline(filled), list(range(numbers))))
-    parts.append(("categories", encode, list(range(numbers, numbers + categories))))
-    return [("columns", ColumnTransformer(parts))]

@@ -33,7 +33,7 @@ class Screen:
 
     @property
     def live(self) -> bool:
-        """Whether somebody watches: progress bars go to standard error."""
+        """Whether somebody is watching standard error, where progress bars go."""
         return sys.stderr.isatty()
 
     def title(self, text: str) -> None:
@@ -131,7 +131,6 @@ def figure(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """A share as a percentage."""
     return f"{value:.1%}"
 
 

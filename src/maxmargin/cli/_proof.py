@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin import inspection
 from maxmargin.certificates import Certificate
 from maxmargin.cli._print import counted
-from maxmargin.report import Proof, Support
+from maxmargin.report import Margins, Proof
 
 #: Rows that decide most, as many as are listed; columns shown of each.
 DECIDING, SHOWN_COLUMNS = 10, 4
@@ -46,7 +46,7 @@ def sentence(worst: Certificate, tasks: int) -> str:
 
 def support_of(
     machine: Any, X: Any, y: np.ndarray, rows: np.ndarray, values: np.ndarray | None, names: list[str]
-) -> Support:
+) -> Margins:
     """Margins and zones of the training rows and the heaviest of them; ``rows`` are their numbers in the file."""
     classifies = hasattr(machine, "classes_")
     margin, zones = class_margins(machine, X, y) if classifies else tube(machine, X, y)
@@ -66,7 +66,7 @@ def support_of(
         if values is not None:
             line.update({name: plain(values[row, k]) for k, name in enumerate(names[:SHOWN_COLUMNS])})
         deciding.append(line)
-    return Support(margin, zones, len(vectors), len(y), deciding)
+    return Margins(margin, zones, len(vectors), len(y), deciding)
 
 
 def plain(value: Any) -> Any:

@@ -21,13 +21,13 @@ from maxmargin import io
 from maxmargin.cli._code import reproduction
 from maxmargin.cli._data import read_source
 from maxmargin.cli._errors import INTERRUPTED, Finishing, InputError, check_writable
-from maxmargin.cli._judge import judge
 from maxmargin.cli._machine import Pick, pick_machine
 from maxmargin.cli._options import TrainOptions
-from maxmargin.cli._prepare import Prepared, encoder_steps, prepare
-from maxmargin.cli._print import Screen, progress_on_stderr
+from maxmargin.cli._prepare import Prepared, prepare
+from maxmargin.cli._print import Screen, figure, progress_on_stderr
 from maxmargin.cli._proof import proof_of, support_of
-from maxmargin.cli._show import show_findings, summary
+from maxmargin.cli._results import test_results
+from maxmargin.multiclass import MARGIN
 from maxmargin.report import Findings, Notice, write_report
 
 #: Fits of more rows than this show their progress.
@@ -68,8 +68,7 @@ def width_of(table: Any) -> str:
 def fit(prepared: Prepared, options: TrainOptions, screen: Screen, began: float, seconds: dict[str, float]):
     """(the fitted pipeline, the pick, whether Ctrl-C ended tuning or training early)."""
     start = time.perf_counter()
-    chosen = prepared.chosen
-    steps = encoder_steps(len(chosen.numbers), len(chosen.categories), prepared.sparse, prepared.scale)
+    steps = prepared.encoders()
     encoders = Pipeline(steps) if steps else None
     y = prepared.y[prepared.train]
     X = prepared.train_rows if encoders is None else encoders.fit_transform(prepared.train_rows)
@@ -100,12 +99,12 @@ def find(
     """Everything there is to say about a fitted model."""
     start = time.perf_counter()
     y = prepared.y[prepared.train]
-    test = judge(model, prepared.test_rows, prepared.y[prepared.test], y, prepared.classifies, options.seed)
+    test = test_results(model, prepared.test_rows, prepared.y[prepared.test], y, prepared.classifies, options.seed)
     seconds["test"] = time.perf_counter() - start
     machine = model["machine"]
     encoded = model[:-1].transform(prepared.train_rows) if len(model) > 1 else prepared.train_rows
     values = None if prepared.sparse else prepared.train_rows
-    single = getattr(machine, "multiclass_", None) in ("crammer-singer", "weston-watkins") and len(test.labels) > 2
+    single = getattr(machine, "multiclass_", None) in MARGIN and len(test.labels) > 2
     support = None
     if not single:  # one problem for all classes has no margin of two sides
         rows = prepared.rows[prepared.train]
@@ -169,4 +168,92 @@ def versions() -> dict[str, str]:
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
+    }
+
+
+# -- A training run as a person reads it, and as a machine does -----------------------------------------------------
+
+
+#: Confusions of more classes than this are for the report.
+MOST_CLASSES = 12
+
+
+def show_findings(
+    screen: Screen, findings: Findings, out: Path, replaced: bool, report: Path | None, show_code: bool
+) -> None:
+    """Print everything."""
+    for notice in findings.notices:
+        screen.notice(notice.text)
+    screen.title("What was chosen, and why")
+    screen.reasons([(choice.name, choice.value, choice.why, choice.option) for choice in findings.choices])
+    screen.title(f"Results on the {findings.test_rows:,} test rows")
+    show_metrics(screen, findings)
+    if findings.test.confusion is not None and len(findings.test.labels) <= MOST_CLASSES:
+        show_confusion(screen, findings)
+    screen.title("The proof")
+    if findings.proof is not None:
+        screen.paragraph(findings.proof.sentence)
+    if findings.support is not None:
+        screen.paragraph(
+            f"{findings.support.vectors:,} of the {findings.support.rows:,} training rows are support vectors."
+        )
+    if show_code:
+        screen.title("The same in Python")
+        screen.code(findings.code)
+    spent = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in findings.seconds.items() if what != "all")
+    screen.line(f"{findings.seconds.get('all', 0.0):.1f} s: {spent}")
+    screen.line(f"model   {out.resolve()}" + ("  (replaced)" if replaced else ""))
+    if report is not None:
+        screen.line(f"report  {report.resolve()}")
+
+
+def show_metrics(screen: Screen, findings: Findings) -> None:
+    """Metrics, their intervals, and the answer that looks at nothing."""
+    test = findings.test
+    rows = []
+    for name, value in test.metrics.items():
+        low, high = test.intervals.get(name, (float("nan"), float("nan")))
+        interval = f"{figure(low)} to {figure(high)}" if low == low else ""
+        rows.append([name, figure(value), interval, figure(test.baseline.get(name, float("nan")))])
+    always = "commonest class" if test.labels else "mean"
+    screen.grid(["", "model", "95 % interval", f"the {always} always"], rows, right=(1, 2, 3))
+
+
+def show_confusion(screen: Screen, findings: Findings) -> None:
+    """Rows are the truth, columns the answers."""
+    test = findings.test
+    assert test.confusion is not None
+    screen.line()
+    rows = [
+        [label, *(str(number) if number else "." for number in line)]
+        for label, line in zip(test.labels, test.confusion.tolist(), strict=True)
+    ]
+    screen.grid(["truth \\ answer", *test.labels], rows, right=tuple(range(1, len(test.labels) + 1)))
+
+
+def summary(findings: Findings, out: Path, report: Path | None) -> dict[str, Any]:
+    """The document that ``--json`` prints."""
+    test = findings.test
+    return {
+        "model": str(out.resolve()),
+        "report": None if report is None else str(report.resolve()),
+        "data": {"name": findings.source, "sha256": findings.checksum, "rows": findings.rows},
+        "target": findings.target,
+        "task": findings.task,
+        "rows": {"train": findings.train_rows, "test": findings.test_rows},
+        "columns": [asdict(column) for column in findings.columns],
+        "notices": [asdict(notice) for notice in findings.notices],
+        "choices": [asdict(choice) for choice in findings.choices],
+        "metrics": test.metrics,
+        "intervals": test.intervals,
+        "baseline": test.baseline,
+        "labels": test.labels,
+        "confusion": test.confusion,
+        "cross_validated": findings.cross_validated,
+        "proof": None if findings.proof is None else asdict(findings.proof),
+        "support_vectors": None if findings.support is None else findings.support.vectors,
+        "code": findings.code,
+        "seconds": findings.seconds,
+        "version": findings.version,
+        "created": findings.created,
     }

@@ -95,8 +95,8 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
 
     def _task_scores(self, X):
         scheme = self._scheme
-        blocks = scheme.blocks(dense(self.dual_coef_), self._support_label)
-        return scheme.from_blocks(self._products(X, blocks)) + self.intercept_
+        tables = scheme.tables(dense(self.dual_coef_), self._support_label)
+        return scheme.from_tables(self._products(X, tables)) + self.intercept_
 
     def _fold_scores(self, X):
         tables: FoldTables = self.folds_.coef

@@ -89,8 +89,8 @@ def fold_scores(
     """(n, tasks) scores of every fold's tasks (or of some), from one table of kernel values."""
     scheme = estimator._scheme
     blocks = [
-        scheme.blocks(table, tables.label) for table in (tables.tables if which is None else tables.tables[which])
+        scheme.tables(table, tables.label) for table in (tables.tables if which is None else tables.tables[which])
     ]
     sums = estimator._products(X, [np.hstack(of_folds) for of_folds in zip(*blocks, strict=True)], tables.support)
     split = [np.split(values, len(blocks), axis=1) for values in sums]
-    return [scheme.from_blocks([part[k] for part in split]) + b for k, b in enumerate(intercept)]
+    return [scheme.from_tables([part[k] for part in split]) + b for k, b in enumerate(intercept)]

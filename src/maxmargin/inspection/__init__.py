@@ -19,9 +19,9 @@ from maxmargin.inspection._lagrangian import Lagrangian, TaskLagrangian, lagrang
 from maxmargin.inspection._least_mistakes import LeastMistakes, least_mistakes
 from maxmargin.inspection._leave_one_out import LeaveOneOut, leave_one_out
 from maxmargin.inspection._margins import ZONES, Margins, margins, zones
+from maxmargin.inspection._model import tolerance
 from maxmargin.inspection._scatter import ScatterMatrices, scatter_matrices
 from maxmargin.inspection._status import STATUSES, Statuses, status, support_table
-from maxmargin.inspection._tolerance import tolerance
 
 __all__ = [
     "CONDITIONS",

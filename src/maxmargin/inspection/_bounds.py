@@ -16,8 +16,7 @@ from maxmargin._rows import count
 from maxmargin._types import FloatArray, RowData
 from maxmargin._validation import cache_bytes
 from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
-from maxmargin.inspection._model import read_classifier, squeezed
-from maxmargin.inspection._tolerance import EPS, tolerances
+from maxmargin.inspection._model import EPS, read_classifier, squeezed, tolerances
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.multiclass import make_scheme
 from maxmargin.problems import HardMarginProblem

@@ -13,11 +13,10 @@ from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.certificates import Certificate, certify_tasks, definiteness
 from maxmargin.delivered import Fitted, KernelFitted, LinearFitted, is_ours
-from maxmargin.inspection._decisions import stands
-from maxmargin.inspection._model import read_classifier, squeezed
+from maxmargin.inspection._model import read_classifier, rounding, squeezed
 from maxmargin.inspection._reach import Reach, reach, reach_without_rows
-from maxmargin.inspection._tolerance import rounding
-from maxmargin.inspection._training import Training, read_training
+from maxmargin.inspection._training import FittedTasks, fitted_tasks
+from maxmargin.multiclass import CodeWords, OneVsOne, Scheme
 from maxmargin.penalties import resolve_penalty
 
 
@@ -187,7 +186,7 @@ def _from_certificates(fitted: Fitted, certificates: Sequence[Certificate]) -> l
 
 def _from_rows(fitted: Fitted, X: Any, y: Any, sample_weight: Any, certificates: Any) -> list[Reach]:
     model = fitted.model
-    training: Training = read_training(model, X, y, sample_weight, "certified_labels", slack=False)
+    training: FittedTasks = fitted_tasks(model, X, y, sample_weight, "certified_labels", slack=False)
     if certificates is None:
         certificates = certify_tasks(model, X, y, sample_weight)
     certificates = _given(fitted, certificates)
@@ -216,3 +215,47 @@ def _stacked(first: RowData, second: RowData) -> RowData:
     if sp.issparse(first) or sp.issparse(second):
         return sp.vstack([first, second], format="csr")
     return np.vstack([first, second])
+
+
+# -- Whether a decision between classes stands for all scores within known bounds -----------------------------------
+
+
+def stands(scheme: Scheme, label: IntArray, low: FloatArray, high: FloatArray, sums_break_ties: bool = True) -> Array:
+    """Whether scores (n, tasks) anywhere between ``low`` and ``high`` decide for ``label``.
+
+    ``sums_break_ties``: whether equal votes are decided by the summed scores; if not, they are never certain.
+    """
+    if scheme.n_classes == 2:
+        return np.where(label == 1, low[:, 0] > 0, high[:, 0] < 0)
+    certain = np.zeros(len(label), dtype=bool)
+    for k in range(scheme.n_classes):
+        own = np.flatnonzero(label == k)
+        if len(own):
+            certain[own] = _wins(scheme, k, low[own], high[own], sums_break_ties)
+    return certain
+
+
+def _wins(scheme: Scheme, k: int, low: FloatArray, high: FloatArray, sums_break_ties: bool) -> Array:
+    """Whether class ``k`` beats every other one."""
+    if isinstance(scheme, (OneVsOne, CodeWords)):
+        words = scheme.sides.T if isinstance(scheme, OneVsOne) else scheme.words
+        return _beats(words[k] - np.delete(words, k, axis=0), low, high, sums_break_ties)
+    others = np.delete(high, k, axis=1)
+    return low[:, k] > others.max(axis=1)
+
+
+def _beats(lead: FloatArray, low: FloatArray, high: FloatArray, sums_break_ties: bool) -> Array:
+    """Whether sum_t lead_t sign(f_t) > 0, or = 0 and then sum_t lead_t f_t > 0, for every row of ``lead``.
+
+    ``lead`` (rivals, tasks) is the difference of the winner's word and a rival's. Bits that agree with the winner's
+    count for it; the others count against it, and so do those whose sign is not certain.
+    """
+    sure = np.where(low > 0, 1.0, np.where(high < 0, -1.0, 0.0))
+    votes = sure @ lead.T - (sure == 0) @ np.abs(lead.T)
+    ahead = votes > 0
+    if sums_break_ties:
+        worst = np.where(lead > 0, 1.0, 0.0), np.where(lead < 0, 1.0, 0.0)
+        finite_low, finite_high = np.maximum(low, -1e300), np.minimum(high, 1e300)
+        sums = finite_low @ (worst[0] * lead).T + finite_high @ (worst[1] * lead).T
+        ahead |= (votes == 0) & (sums > 0)
+    return ahead.all(axis=1)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.inspection._training import TrainingTask, read_training
+from maxmargin.inspection._training import FittedTask, fitted_tasks
 
 #: The conditions, and how they are written.
 CONDITIONS = {
@@ -146,11 +146,11 @@ def kkt(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> KKT:
     >>> len(found.tasks), max(found.worst.values()) < 1e-9
     (3, True)
     """
-    training = read_training(model, X, y, sample_weight, "kkt", classifier=False)
+    training = fitted_tasks(model, X, y, sample_weight, "kkt", classifier=False)
     return KKT(tuple(_conditions(task) for task in training.tasks))
 
 
-def _conditions(task: TrainingTask) -> TaskKKT:
+def _conditions(task: FittedTask) -> TaskKKT:
     alpha, xi, multiplier = task.alpha, task.xi, task.multiplier
     balance = abs(float(alpha @ task.sign) - task.total) if task.fit_intercept else 0.0
     unpaid: FloatArray

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.inspection._training import TrainingTask, read_training
+from maxmargin.inspection._training import FittedTask, fitted_tasks
 from maxmargin.problems import LinearProblem, SVCProblem
 
 #: Sums of alpha_i t_i, and distances of alpha_i from [0, C_i], that are rounding: relative to sum alpha_i and to C_i.
@@ -178,13 +178,13 @@ def lagrangian(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Lagrang
       max of L over (alpha, mu), the primal value  2.5555...
       2.5555... <= max min L <= min max L <= 2.5555...
     """
-    training = read_training(model, X, y, sample_weight, "lagrangian")
+    training = fitted_tasks(model, X, y, sample_weight, "lagrangian")
     for task in training.tasks:
         _require_soft_margin(model, task)
     return Lagrangian(tuple(_at(task) for task in training.tasks))
 
 
-def _require_soft_margin(model: Any, task: TrainingTask) -> None:
+def _require_soft_margin(model: Any, task: FittedTask) -> None:
     problem = task.problem
     soft = isinstance(problem, SVCProblem)
     if isinstance(problem, LinearProblem):
@@ -197,7 +197,7 @@ def _require_soft_margin(model: Any, task: TrainingTask) -> None:
         )
 
 
-def _at(task: TrainingTask) -> TaskLagrangian:
+def _at(task: FittedTask) -> TaskLagrangian:
     alpha = np.where(np.abs(task.alpha - task.cost) <= ROUNDING * task.cost, task.cost, task.alpha)
     cross = float((alpha * task.sign) @ (task.f - task.intercept))
     square = task.off**2 - task.norm**2 + 2.0 * cross  # |v|^2 = |w - v|^2 - |w|^2 + 2 w.v

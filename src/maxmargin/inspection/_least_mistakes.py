@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.inspection._tolerance import EPS
+from maxmargin.inspection._model import EPS, checked_weights
 
 #: Distinct points up to which all lines are tried.
 MOST_POINTS = 300
@@ -104,7 +104,7 @@ def least_mistakes(X: Any, y: Any, sample_weight: Any = None) -> LeastMistakes:
     classes, label = np.unique(y, return_inverse=True)
     if len(classes) != 2:
         raise ValueError(f"a line tells two classes apart, and y has {len(classes)}: {classes[:10].tolist()}")
-    weight = _weights(sample_weight, len(X))
+    weight = checked_weights(sample_weight, len(X))
     points, place = _points(X, label, weight)
     side = _best_sides(points)
     w, b = _widest_line(points.at, side)
@@ -116,18 +116,6 @@ def least_mistakes(X: Any, y: Any, sample_weight: Any = None) -> LeastMistakes:
     wrong = np.flatnonzero((side[place] != 2.0 * label - 1.0) & (weight > 0))
     mistakes = len(wrong) if sample_weight is None else float(weight[wrong].sum())
     return LeastMistakes(mistakes, w, b, wrong, classes)
-
-
-def _weights(sample_weight: Any, n: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or not (weight >= 0).all() or not weight.any():
-        raise ValueError(
-            f"sample_weight must have a finite number of at least 0 for each of the {n} rows, and not only zeros; got "
-            f"{sample_weight!r}"
-        )
-    return weight
 
 
 def _points(X: FloatArray, label: IntArray, weight: FloatArray) -> tuple[_Points, IntArray]:

@@ -12,8 +12,7 @@ import numpy as np
 
 from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.inspection._model import read, read_classifier, squeezed
-from maxmargin.inspection._tolerance import tolerances
+from maxmargin.inspection._model import read, read_classifier, squeezed, tolerances
 
 #: The seven zones, from t f(x) > 1 down to t f(x) < -1.
 ZONES = (

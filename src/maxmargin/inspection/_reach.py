@@ -24,7 +24,7 @@ import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.certificates import Certificate
-from maxmargin.inspection._training import TrainingTask
+from maxmargin.inspection._training import FittedTask
 from maxmargin.losses import Hinge
 from maxmargin.problems import HardMarginProblem, LinearProblem, NuSVCProblem, Problem
 
@@ -72,7 +72,7 @@ def reach_without_rows(certificate: Certificate, strength: float) -> Reach:
     return Reach(1.0, float(np.sqrt(2.0 * certificate.gap / strength)), 0.0, 0.0)
 
 
-def reach(task: TrainingTask, squares: FloatArray, certificate: Certificate) -> Reach:
+def reach(task: FittedTask, squares: FloatArray, certificate: Certificate) -> Reach:
     """From the training rows with k(x_i, x_i) = ``squares``."""
     if not certificate.holds:
         return Reach(reason=certificate.reason)
@@ -91,7 +91,7 @@ def reach(task: TrainingTask, squares: FloatArray, certificate: Certificate) -> 
     return Reach(1.0, radius, low - task.intercept, high - task.intercept)
 
 
-def _bias(task: TrainingTask, g: FloatArray, r: FloatArray) -> tuple[float, float]:
+def _bias(task: FittedTask, g: FloatArray, r: FloatArray) -> tuple[float, float]:
     """An interval that holds every optimal b."""
     loss = task.problem.loss if isinstance(task.problem, LinearProblem) else Hinge()
     total = float(task.cost.sum())
@@ -103,7 +103,7 @@ def _bias(task: TrainingTask, g: FloatArray, r: FloatArray) -> tuple[float, floa
     return lowest(slope(g + r), start, flat), highest(slope(g - r), start, flat)
 
 
-def _hard(task: TrainingTask, g: FloatArray, r: FloatArray, radius: float) -> Reach:
+def _hard(task: FittedTask, g: FloatArray, r: FloatArray, radius: float) -> Reach:
     scale = 1.0 / float(task.margin.min())  # the certificate is that of functional margin 1
     if not task.fit_intercept:
         return Reach(scale, radius, 0.0, 0.0)
@@ -114,7 +114,7 @@ def _hard(task: TrainingTask, g: FloatArray, r: FloatArray, radius: float) -> Re
     return Reach(scale, radius, low - scale * task.intercept, high - scale * task.intercept)
 
 
-def _nu(problem: NuSVCProblem, task: TrainingTask, g: FloatArray, r: FloatArray, radius: float) -> Reach:
+def _nu(problem: NuSVCProblem, task: FittedTask, g: FloatArray, r: FloatArray, radius: float) -> Reach:
     weight, budget = problem.sizes()
     mass = float(task.alpha.sum())
     scale, flat = (budget / mass if mass > 0 else 1.0), FLAT * float(weight.sum())

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from maxmargin._rows import dense
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.inspection._tolerance import EPS
+from maxmargin.inspection._model import EPS, checked_weights
 from maxmargin.kernels import resolve_kernel
 
 
@@ -150,12 +150,7 @@ def scatter_matrices(X: Any, y: Any, kernel: Any = None, sample_weight: Any = No
     y = column_or_1d(y)
     if len(y) != len(rows):
         raise ValueError(f"X has {len(rows)} rows but y has {len(y)}; give one class for each row")
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != y.shape or not np.isfinite(weight).all() or not (weight >= 0).all() or not weight.any():
-        raise ValueError(
-            f"sample_weight must have a finite number of at least 0 for each of the {len(y)} rows, and not only zeros; "
-            f"got {sample_weight!r}"
-        )
+    weight = checked_weights(sample_weight, len(y))
     label = np.unique(y, return_inverse=True)[1]
     share = weight / weight.sum()
     means, shares = _means(rows, label, share)

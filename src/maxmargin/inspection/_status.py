@@ -12,7 +12,7 @@ import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.inspection._model import squeezed
-from maxmargin.inspection._training import Training, TrainingTask, is_one_class, read_training
+from maxmargin.inspection._training import FittedTask, FittedTasks, fitted_tasks, is_one_class
 
 #: What a training row can be at an optimum, and last what it can be at none.
 STATUSES = (
@@ -121,7 +121,7 @@ def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: fl
     >>> found.status.tolist()
     ['not a support vector', 'on the margin', 'inside the strip', 'on the margin', 'misclassified']
     """
-    training = read_training(model, X, y, sample_weight, "status", classifier=False, single=True, tol=tol)
+    training = fitted_tasks(model, X, y, sample_weight, "status", classifier=False, single=True, tol=tol)
     codes = training.spread([_codes(task) for task in training.tasks], len(STATUSES))
     names = status_names(training.tasks[0])
     return Statuses(
@@ -136,7 +136,7 @@ def status(model: Any, X: Any, y: Any = None, sample_weight: Any = None, tol: fl
     )
 
 
-def status_names(task: TrainingTask) -> Array:
+def status_names(task: FittedTask) -> Array:
     """:data:`STATUSES`, in which rows with slack are 'outside' where there are no classes."""
     names = np.array(STATUSES)
     if not task.classifies:
@@ -144,7 +144,7 @@ def status_names(task: TrainingTask) -> Array:
     return names
 
 
-def at_bounds(task: TrainingTask) -> tuple[Array, Array]:
+def at_bounds(task: FittedTask) -> tuple[Array, Array]:
     """(alpha = 0, alpha = C) of every row, but for rounding.
 
     The size of alpha says nothing by itself: it falls as rows get longer, and a large C does not limit it. A small one
@@ -157,7 +157,7 @@ def at_bounds(task: TrainingTask) -> tuple[Array, Array]:
         return idle, np.isfinite(task.upper) & (task.alpha >= task.upper - AT_BOUND * task.upper)
 
 
-def _codes(task: TrainingTask) -> IntArray:
+def _codes(task: FittedTask) -> IntArray:
     """The index in STATUSES of every row; for regressors and one-class machines all rows with slack share one."""
     idle, bound = at_bounds(task)
     short, tol = task.short, task.tol
@@ -232,12 +232,12 @@ def support_table(
     1    1      0    0.5  on the margin        0.5
     """
     pd = _pandas()
-    training = read_training(model, X, y, sample_weight, "support_table", classifier=False, tol=tol)
+    training = fitted_tasks(model, X, y, sample_weight, "support_table", classifier=False, tol=tol)
     parts = [pd.DataFrame(_lines(training, task, y, all_rows)) for task in training.tasks]
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
 
 
-def _lines(training: Training, task: TrainingTask, y: Any, all_rows: bool) -> dict[str, Any]:
+def _lines(training: FittedTasks, task: FittedTask, y: Any, all_rows: bool) -> dict[str, Any]:
     influence = influences(training, task)
     chosen = np.arange(len(task.rows)) if all_rows else np.flatnonzero(task.alpha != 0)
     chosen = chosen[np.argsort(-influence[chosen], kind="stable")]
@@ -256,7 +256,7 @@ def _lines(training: Training, task: TrainingTask, y: Any, all_rows: bool) -> di
     }
 
 
-def influences(training: Training, task: TrainingTask) -> FloatArray:
+def influences(training: FittedTasks, task: FittedTask) -> FloatArray:
     """alpha ||phi|| / ||w||, 0 where alpha is 0."""
     used, found = np.flatnonzero(task.alpha), np.zeros(len(task.alpha))
     lengths = np.sqrt(np.maximum(training.diagonal(task.at[used]), 0.0))

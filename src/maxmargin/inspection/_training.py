@@ -19,8 +19,7 @@ from maxmargin.delivered import (
     LinearTrained,
     is_approximation,
 )
-from maxmargin.inspection._model import read, read_classifier
-from maxmargin.inspection._tolerance import tolerances
+from maxmargin.inspection._model import read, read_classifier, tolerances
 from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.penalties import Penalty
 from maxmargin.problems import (
@@ -41,7 +40,7 @@ LINEARLY, SQUARED = ("hinge", "epsilon_insensitive"), ("squared_hinge", "squared
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingTask:
+class FittedTask:
     """One task on its own rows, with (w, b) as published.
 
     A row asks for ``short <= xi``: short is 1 - t f for a classifier, |y - f| - eps for a regressor, -f for a one-class
@@ -50,7 +49,7 @@ class TrainingTask:
 
     name: str
     rows: IntArray  # of X as given
-    at: IntArray  # the same rows in :attr:`Training.X`
+    at: IntArray  # the same rows in :attr:`FittedTasks.X`
     sign: FloatArray  # for a regressor, the side of the tube
     cost: FloatArray  # C_i
     alpha: FloatArray
@@ -99,13 +98,13 @@ class TrainingTask:
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class FittedTasks:
     """The tasks of a model and what their kernel needs."""
 
     fitted: Fitted
     kernel: Kernel
     X: RowData
-    tasks: list[TrainingTask]
+    tasks: list[FittedTask]
     n: int  # rows of X as given
 
     def diagonal(self, rows: IntArray) -> FloatArray:
@@ -128,7 +127,7 @@ class Training:
         return table
 
 
-def read_training(
+def fitted_tasks(
     model: Any,
     X: Any,
     y: Any,
@@ -138,7 +137,7 @@ def read_training(
     slack: bool = True,
     single: bool = False,
     tol: float | None = None,
-) -> Training:
+) -> FittedTasks:
     """The tasks of a fitted model on its training data; ``what`` says what they are needed for.
 
     ``slack``: whether that needs a loss that is paid for by a slack. ``single``: whether it also works for one problem
@@ -167,10 +166,10 @@ def read_training(
     kernel, tasks = found.fitted.kernel, found.tasks()
     scores = recomputed_scores(kernel, found.X, tasks)
     made = [_kernel_task(name, task, f) for name, task, f in zip(fitted.names, tasks, scores, strict=True)]
-    return _with_tolerance(Training(fitted, kernel, found.X, made, count(found.X)), X, tol)
+    return _with_tolerance(FittedTasks(fitted, kernel, found.X, made, count(found.X)), X, tol)
 
 
-def _with_tolerance(training: Training, X: Any, tol: float | None) -> Training:
+def _with_tolerance(training: FittedTasks, X: Any, tol: float | None) -> FittedTasks:
     """The same with its tolerance; ``X`` is what the user gave."""
     fitted = training.fitted
     near = tolerances(fitted, fitted.checked(X), tol)
@@ -179,7 +178,7 @@ def _with_tolerance(training: Training, X: Any, tol: float | None) -> Training:
     return replace(training, tasks=tasks)
 
 
-def _kernel_task(name: str, task: Delivered, g: FloatArray) -> TrainingTask:
+def _kernel_task(name: str, task: Delivered, g: FloatArray) -> FittedTask:
     """From the scores ``g`` without intercept."""
     problem, beta, b = task.problem, task.dual_coef, task.intercept
     norm, f = float(np.sqrt(max(float(beta @ g), 0.0))), g + b
@@ -188,7 +187,7 @@ def _kernel_task(name: str, task: Delivered, g: FloatArray) -> TrainingTask:
         sign, short = problem.sign, 1.0 - problem.sign * f
         xi = np.zeros(len(f)) if isinstance(problem, HardMarginProblem) else np.maximum(short, 0.0)
         cost = _costs(problem, beta)
-        return TrainingTask(name, task.rows, task.rows, sign, cost, sign * beta, f, short, xi, **shared)
+        return FittedTask(name, task.rows, task.rows, sign, cost, sign * beta, f, short, xi, **shared)
     if isinstance(problem, SVRProblem):
         epsilon = problem.recovered(beta, g, b)[2].epsilon
         return _tube(name, task.rows, task.rows, problem.y - f, problem.C, beta, f, epsilon, shared)
@@ -196,7 +195,7 @@ def _kernel_task(name: str, task: Delivered, g: FloatArray) -> TrainingTask:
         f = f + g - problem.diagonal  # 2 a.phi(x) - k(x, x) + b
     cost = problem.C if isinstance(problem, SVDDProblem) else problem.weight  # type: ignore[attr-defined]  # one-class
     sign, total = np.ones(len(f)), problem.qp.total
-    return TrainingTask(name, task.rows, task.rows, sign, cost, beta, f, -f, np.maximum(-f, 0.0), **shared, total=total)
+    return FittedTask(name, task.rows, task.rows, sign, cost, beta, f, -f, np.maximum(-f, 0.0), **shared, total=total)
 
 
 def _costs(problem: SVCProblem | HardMarginProblem | NuSVCProblem, dual_coef: FloatArray) -> FloatArray:
@@ -219,14 +218,14 @@ def _tube(
     f: FloatArray,
     epsilon: float,
     more: dict[str, Any],
-) -> TrainingTask:
+) -> FittedTask:
     """A task of a regressor, on that side of the tube on which beta, or else the residual, is."""
     side = np.where(beta != 0, np.sign(beta), np.where(residual >= 0, 1.0, -1.0))
     short, xi = side * residual - epsilon, np.maximum(np.abs(residual) - epsilon, 0.0)
-    return TrainingTask(name, rows, at, side, cost, np.abs(beta), f, short, xi, **more)
+    return FittedTask(name, rows, at, side, cost, np.abs(beta), f, short, xi, **more)
 
 
-def _linear(fitted: LinearFitted, X: Any, y: Any, sample_weight: Any, what: str, slack: bool) -> Training:
+def _linear(fitted: LinearFitted, X: Any, y: Any, sample_weight: Any, what: str, slack: bool) -> FittedTasks:
     model = fitted.model
     if fitted.machine in ("PegasosSVC", "SGDSVC") and not hasattr(model, "C_"):
         raise ValueError(
@@ -242,7 +241,7 @@ def _linear(fitted: LinearFitted, X: Any, y: Any, sample_weight: Any, what: str,
         _linear_task(name, t, *found.scaling.seen(t.coef, t.intercept), seen, found.kept, hard)
         for name, t in zip(fitted.names, tasks, strict=True)
     ]
-    return Training(fitted, Linear(), seen, made, found.n)
+    return FittedTasks(fitted, Linear(), seen, made, found.n)
 
 
 def _require_slack(problem: LinearProblem, what: str) -> None:
@@ -255,7 +254,7 @@ def _require_slack(problem: LinearProblem, what: str) -> None:
 
 def _linear_task(
     name: str, task: LinearDelivered, w: FloatArray, b: float, X: RowData, kept: IntArray, hard: bool
-) -> TrainingTask:
+) -> FittedTask:
     problem = task.problem
     at = np.arange(len(kept)) if task.rows is None else task.rows
     own = X if task.rows is None else X[task.rows]
@@ -276,10 +275,10 @@ def _linear_task(
     sign, short = problem.target, 1.0 - problem.target * f
     cost = np.full(len(f), np.inf) if hard else problem.C
     xi = np.zeros(len(f)) if hard else np.maximum(short, 0.0)
-    return TrainingTask(name, kept[at], at, sign, cost, sign * beta, f, short, xi, **shared)
+    return FittedTask(name, kept[at], at, sign, cost, sign * beta, f, short, xi, **shared)
 
 
-def _all_classes(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> Training:
+def _all_classes(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> FittedTasks:
     """One problem for all classes: a row asks that the score of its class beats those of its rivals by 1."""
     kernel: Kernel = Linear()
     if isinstance(fitted, LinearFitted):
@@ -312,9 +311,9 @@ def _all_classes(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> Training
         cost = problem.C[own]
         xi = np.where(np.isinf(cost), 0.0, np.maximum(short, 0.0))
         tasks.append(
-            TrainingTask(name, kept[own], at[own], np.ones(len(own)), cost, push, 1.0 - short, short, xi, **shared)
+            FittedTask(name, kept[own], at[own], np.ones(len(own)), cost, push, 1.0 - short, short, xi, **shared)
         )
-    return Training(fitted, kernel, X, tasks, n)
+    return FittedTasks(fitted, kernel, X, tasks, n)
 
 
 def _rivals(problem: ShortfallProblem, classes: list[str], f: FloatArray, alpha: FloatArray):
@@ -337,6 +336,6 @@ def _off(penalty: Penalty, w: FloatArray, v: FloatArray) -> float:
     return float(np.linalg.norm(away))
 
 
-def is_one_class(task: TrainingTask) -> bool:
+def is_one_class(task: FittedTask) -> bool:
     """Whether the task has no targets at all."""
     return isinstance(task.problem, (OneClassProblem, SVDDProblem))

@@ -6,26 +6,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.io._model_file import load, load_record, save
-from maxmargin.io._options import Chunk
 from maxmargin.io._read import read_chunks
 from maxmargin.io._read_table import read_table, read_table_chunks
-from maxmargin.io._table import Table
+from maxmargin.io._svmlight import save_svmlight
+from maxmargin.io._table import Chunk, Table
 
 if TYPE_CHECKING:
-    from maxmargin.io._export import export_onnx
     from maxmargin.io._liblinear import load_liblinear, save_liblinear
-    from maxmargin.io._libsvm import load_libsvm
-    from maxmargin.io._libsvm_write import save_libsvm
-    from maxmargin.io._svmlight_write import save_svmlight
+    from maxmargin.io._libsvm import load_libsvm, save_libsvm
+    from maxmargin.io._onnx import export_onnx
 
 #: Names that bring scikit-learn or the estimators with them, which a reader of data need not wait for.
 _LATER = {
-    "export_onnx": "_export",
+    "export_onnx": "_onnx",
     "load_liblinear": "_liblinear",
     "load_libsvm": "_libsvm",
     "save_liblinear": "_liblinear",
-    "save_libsvm": "_libsvm_write",
-    "save_svmlight": "_svmlight_write",
+    "save_libsvm": "_libsvm",
 }
 
 __all__ = [

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,9 +21,7 @@ import numpy as np
 
 from maxmargin._types import Array
 from maxmargin.exceptions import ModelFileError
-from maxmargin.io._atomic import replacing
-from maxmargin.io._files import located
-from maxmargin.io._npy import read_npy
+from maxmargin.io._files import located, replacing
 
 FORMAT, VERSION = "maxmargin model", 1
 MANIFEST = "manifest.json"
@@ -30,7 +30,7 @@ PARTS = re.compile(r"manifest\.json|model\.json|record\.json|arrays/\d{1,6}\.npy
 MAX_BYTES, MAX_JSON = 2**32, 2**26
 #: Values (commas and brackets) of a JSON part: Python needs some fifty bytes for each, however short it is written.
 MAX_VALUES = 4_000_000
-#: What reading a zip file that is none may raise.
+#: What may be raised while something is read that is not a sound zip file.
 BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, ValueError, RuntimeError, LookupError,
           ArithmeticError, struct.error)  # fmt: skip
 #: The first bytes of every part's header of a file, without date: equal models make equal files.
@@ -46,7 +46,6 @@ class Writer:
         self._arrays = 0
 
     def json(self, name: str, value: Any) -> None:
-        """A part of JSON."""
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
         _require_modest(text, name)
         self._part(name, lambda file: file.write(text))
@@ -62,10 +61,6 @@ class Writer:
         """Write the manifest."""
         self.json(MANIFEST, {"format": FORMAT, "version": VERSION, **self._about, "parts": self._parts})
         self._zip.close()
-
-    def abandon(self) -> None:
-        """Forget the file, which is about to be removed; otherwise the zip would try to finish it."""
-        self._zip.fp = None
 
     def _part(self, name: str, write: Callable[[Any], Any]) -> None:
         entry = zipfile.ZipInfo(name, DATE)
@@ -87,15 +82,16 @@ class _Hashed:
         return self._file.write(data)
 
 
-def write_archive(path: str | os.PathLike[str], about: dict[str, Any], fill: Callable[[Writer], None]) -> None:
-    """A new file, filled by ``fill``, in one step."""
+@contextmanager
+def new_archive(path: str | os.PathLike[str], about: dict[str, Any]) -> Iterator[Writer]:
+    """A new file to put parts into, which appears in one step."""
     with replacing(path) as file:
         writer = Writer(file, about)
         try:
-            fill(writer)
+            yield writer
             writer.close()
         except BaseException:
-            writer.abandon()
+            writer._zip.fp = None  # the file is about to be removed; otherwise the zip would try to finish it
             raise
 
 
@@ -242,3 +238,61 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+# -- Arrays as .npy parts: NumPy writes them; they are read with every size checked before memory is taken ----------
+# ``numpy.load`` would allocate what a header promises and evaluate the header as an expression. Here a header has to
+# match one pattern, and the bytes that follow must be exactly as many as it says.
+
+
+MAGIC = b"\x93NUMPY"
+#: Kinds of numbers, texts and times: no objects, so nothing that would have to be unpickled.
+_PLAIN = r"'[<>|][biufcSUmM]\d{1,9}(?:\[\d{0,9}[a-zA-Zμ]{1,2}\])?'"
+_FIELDS = rf"\[\('\w{{1,99}}', {_PLAIN}\)(?:, \('\w{{1,99}}', {_PLAIN}\))*\]"
+HEADER = re.compile(
+    rf"\{{'descr': (?P<descr>{_PLAIN}|{_FIELDS}), 'fortran_order': (?P<fortran>True|False), "
+    r"'shape': \((?P<shape>(?:\d{1,19}(?:, \d{1,19})*,?)?)\), \} *\n"
+)
+#: Longest header that is looked at; a history has 200 characters.
+MAX_HEADER = 8192
+
+
+def can_hold(array: Array) -> bool:
+    """Whether a part can hold such an array."""
+    kinds = [array.dtype] if array.dtype.names is None else [array.dtype[name] for name in array.dtype.names]
+    return all(kind.kind in "biufcSUmM" and kind.subdtype is None and kind.itemsize <= 10**8 for kind in kinds) and all(
+        re.fullmatch(r"\w{1,99}", name) for name in array.dtype.names or ()
+    )
+
+
+def read_npy(data: bytes) -> Array:
+    """The array in the bytes of a .npy file, writable and in native byte order; ValueError if they hold no array."""
+    if len(data) < 10 or not data.startswith(MAGIC):
+        raise ValueError("this is no .npy file")
+    wide = data[6] >= 2
+    start = 12 if wide else 10
+    length = int.from_bytes(data[8:start], "little")
+    if length > MAX_HEADER or len(data) < start + length:
+        raise ValueError(f"the header has {length} bytes, which is too many")
+    found = HEADER.fullmatch(data[start : start + length].decode("latin-1"))
+    if found is None:
+        raise ValueError("the header does not describe an array of numbers, texts or times")
+    dtype = _dtype(found["descr"])
+    shape = tuple(int(size) for size in found["shape"].split(",") if size.strip())
+    there, promised = len(data) - start - length, math.prod(shape) * dtype.itemsize
+    if there != promised:
+        raise ValueError(f"an array of shape {shape} and type {dtype} has {promised} bytes, but {there} are there")
+    flat = np.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=start + length)
+    array = flat.reshape(shape, order="F" if found["fortran"] == "True" else "C")
+    return array.astype(dtype.newbyteorder("="), order="K")
+
+
+def _dtype(descr: str) -> np.dtype:
+    """The data type of a header's description, which has matched the pattern."""
+    texts = re.findall(r"'([^']*)'", descr)
+    try:
+        if not descr.startswith("["):
+            return np.dtype(texts[0])
+        return np.dtype(list(zip(texts[::2], texts[1::2], strict=True)))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"there is no data type {descr[:100]}") from error

@@ -10,7 +10,7 @@ from sklearn import compose, decomposition, feature_selection, impute, model_sel
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction import text
 
-from maxmargin.io._entry import Entry, check_array
+from maxmargin.io._registry import Entry, check_array
 
 PER_FEATURE = {
     "MinMaxScaler": ("scale_", "min_", "data_min_", "data_max_", "data_range_"),
@@ -63,8 +63,8 @@ def entries() -> list[Entry]:
     return [*_pipelines(), *_preprocessing(), *_encoders(), *_features(), *_splitters()]
 
 
-def _entry(module: Any, name: str, shapes: Any = None, others: Sequence[str] = (), judge: Any = None) -> Entry:
-    return Entry(f"{module.__name__}.{name}", getattr(module, name), shapes or {}, frozenset(others), judge=judge)
+def _entry(module: Any, name: str, shapes: Any = None, others: Sequence[str] = (), review: Any = None) -> Entry:
+    return Entry(f"{module.__name__}.{name}", getattr(module, name), shapes or {}, frozenset(others), review=review)
 
 
 def _preprocessing() -> list[Entry]:
@@ -82,8 +82,8 @@ def _pipelines() -> list[Entry]:
     )  # fmt: skip
     target = ("_training_dim", "transformer_", "regressor_")
     return [
-        _entry(pipeline, "Pipeline", judge=_pipeline),
-        _entry(pipeline, "FeatureUnion", judge=_union),
+        _entry(pipeline, "Pipeline", review=_pipeline),
+        _entry(pipeline, "FeatureUnion", review=_union),
         _entry(compose, "ColumnTransformer", None, columns, _columns),
         _entry(compose, "TransformedTargetRegressor", None, target),
         _entry(compose, "make_column_selector", None, ("pattern", "dtype_include", "dtype_exclude")),
@@ -122,7 +122,7 @@ def _features() -> list[Entry]:
 
 def _splitters() -> list[Entry]:
     shared = ("n_splits", "shuffle", "random_state")
-    return [_entry(model_selection, name, None, (*shared, *own), judge=_splitter) for name, own in SPLITTERS.items()]
+    return [_entry(model_selection, name, None, (*shared, *own), review=_splitter) for name, own in SPLITTERS.items()]
 
 
 # -- what shapes cannot say -----------------------------------------------------------------------------------------

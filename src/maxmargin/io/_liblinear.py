@@ -25,8 +25,8 @@ from maxmargin.estimators import (
     Perceptron,
 )
 from maxmargin.exceptions import ModelFileError
-from maxmargin.io._atomic import replacing
-from maxmargin.io._model_text import INT, MAX_BYTES, ModelText, c_labels, made, numerals, sorted_labels
+from maxmargin.io._files import replacing
+from maxmargin.io._model_text import INT, MAX_BYTES, ModelText, c_labels, made, numerals, publish_labels
 from maxmargin.kernels import Linear
 
 KEYWORDS = ("solver_type", "nr_class", "nr_feature", "bias", "rho", "label")
@@ -138,7 +138,7 @@ def _publish_classes(model: Any, W: FloatArray, b: FloatArray, text: ModelText, 
     """Weights of the classes in the order of their labels; of two classes the second is our positive one."""
     if k > len(text.header.get("label", [])):
         raise text.wrong(f"{k} classes need as many labels", text.lines["nr_class"])
-    model.classes_, order = sorted_labels(text, k)
+    order = publish_labels(model, text, k)
     if len(W) == 1:
         sign = 1.0 if order[0] == 1 else -1.0  # the file's first label is its positive class
         W, b = sign * W, sign * b
@@ -148,8 +148,6 @@ def _publish_classes(model: Any, W: FloatArray, b: FloatArray, text: ModelText, 
             W, b = W[1:] - W[:1], b[1:] - b[:1]
     model.coef_, model.intercept_ = W, b + 0.0
     model.multiclass_ = "crammer-singer" if getattr(model, "multi_class", "ovr") == "crammer_singer" else "ovr"
-    given = model.class_weight if isinstance(model.class_weight, dict) else {}
-    model.class_weight_ = np.array([float(given.get(int(c), 1.0)) for c in model.classes_])
 
 
 def _publish_one_class(model: Any, w: FloatArray, rho: FloatArray) -> None:

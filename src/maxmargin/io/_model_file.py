@@ -8,7 +8,7 @@ from typing import Any
 
 from maxmargin import _version
 from maxmargin.exceptions import ModelFileError
-from maxmargin.io._archive import MAX_BYTES, Archive, Writer, write_archive
+from maxmargin.io._archive import MAX_BYTES, Archive, new_archive
 
 
 def save(model: Any, path: str | os.PathLike[str], record: dict[str, Any] | None = None) -> None:
@@ -53,20 +53,17 @@ def save(model: Any, path: str | os.PathLike[str], record: dict[str, Any] | None
     """
     import sklearn
 
-    from maxmargin.io._encode import Encoder
+    from maxmargin.io._codec import Encoder
 
     if not hasattr(model, "get_params") or isinstance(model, type):
         raise ModelFileError(f"model is a {type(model).__name__}; save takes an estimator or a pipeline", path)
     if record is not None and type(record) is not dict:
         raise ModelFileError(f"record is a {type(record).__name__}; it must be a dict", path)
     about = {"maxmargin": _version.__version__, "scikit-learn": sklearn.__version__}
-
-    def fill(writer: Writer) -> None:
+    with new_archive(path, about) as writer:
         writer.json("model.json", Encoder(writer.array, path).value(model))
         if record is not None:
             writer.json("record.json", Encoder(writer.array, path).value(record, "record"))
-
-    write_archive(path, about, fill)
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
@@ -96,7 +93,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     --------
     See :func:`save`.
     """
-    from maxmargin.io._decode import Decoder
+    from maxmargin.io._codec import Decoder
 
     with Archive(path, max_bytes) as archive:
         _warn_of_another_version(archive)
@@ -132,7 +129,7 @@ def load_record(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
     --------
     See :func:`save`.
     """
-    from maxmargin.io._decode import Decoder
+    from maxmargin.io._codec import Decoder
 
     with Archive(path, max_bytes) as archive:
         if "record.json" not in archive:

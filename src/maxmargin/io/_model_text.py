@@ -122,14 +122,16 @@ def c_labels(classes: Array, path: object) -> list[int]:
     return [int(value) for value in values]
 
 
-def sorted_labels(text: ModelText, count: int) -> tuple[IntArray, IntArray]:
-    """(classes in order, where each stands in the file)."""
+def publish_labels(model: Any, text: ModelText, count: int) -> IntArray:
+    """Set the classes, sorted, and their weights as far as these are known; where each class stands in the file."""
     labels = np.array(text.wholes("label", count), dtype=np.int64)
     order = np.argsort(labels, kind="stable")
     classes = labels[order]
     if len(np.unique(classes)) != len(classes):
         raise text.wrong("a label is there twice", text.lines["label"])
-    return classes, order
+    weights = model.class_weight if isinstance(model.class_weight, dict) else {}
+    model.classes_, model.class_weight_ = classes, np.array([float(weights.get(int(c), 1.0)) for c in classes])
+    return order
 
 
 def numerals(values: FloatArray) -> str:

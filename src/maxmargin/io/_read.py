@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from maxmargin._types import Array
 from maxmargin.io import _svmlight
-from maxmargin.io._arrow import arrow_file, is_numeric, is_text, pyarrow_for
+from maxmargin.io._binary import arrow_file, is_numeric, is_text, pyarrow_for
 from maxmargin.io._files import ending, format_of, located
-from maxmargin.io._numbers import number, problem_with
-from maxmargin.io._options import Chunk, Options
-from maxmargin.io._text import Block, TextFile
+from maxmargin.io._table import Chunk, Options
+from maxmargin.io._text import Block, TextFile, number, problem_with
 
 LABEL = np.dtype(np.float64)
 #: So many names are listed in an error.

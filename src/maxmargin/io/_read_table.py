@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._types import Array
-from maxmargin.io._arrow import arrow_tables
+from maxmargin.io._binary import arrow_tables, npz_table
 from maxmargin.io._files import DAMAGE, FORMATS, damaged, ending, located, opened, replayable
-from maxmargin.io._npz import npz_table
-from maxmargin.io._options import Options, check_count
 from maxmargin.io._svmlight import chunks as svmlight_chunks
-from maxmargin.io._table import Kind, Table
-from maxmargin.io._table_text import TextOptions, text_tables
+from maxmargin.io._table import Kind, Options, Table, check_count, checked_names
+from maxmargin.io._text import Block, TextFile, is_missing, number
 
 #: Endings of file names, by format; what has none of them is looked into.
 TABLE_FORMATS = {
@@ -28,6 +26,8 @@ TABLE_FORMATS = {
     "npz": (".npz",),
 }
 SVMLIGHT_LINE = re.compile(rb"\s*[^\s:,;#]+(\s+\d+:[^\s:,;]+)+\s*(#.*)?")
+#: Rows of a text that are parsed at a time where the whole of it is asked for.
+ROWS = 4096
 #: Name of the column of labels of an svmlight file.
 LABEL = "label"
 
@@ -89,12 +89,12 @@ def whole_text(path: Path, separator: str | None, header: bool | None) -> Table:
     """A text table, its columns of one kind from the first row to the last."""
     parts: list[Table] = []
     text: set[str] = set()
-    for part in text_tables(path, TextOptions(separator=separator, header=header)):
+    for part in text_tables(path, ROWS, separator, header):
         parts.append(part)
         text.update(name for name in part.names if part.kind(name) == "category")
     mixed: dict[str, Kind] = {name: "category" for name in text if any(part.kind(name) == "number" for part in parts)}
     if mixed:  # cells that were read as numbers are needed as they were written
-        parts = list(text_tables(path, TextOptions(separator=separator, header=header, kinds=mixed)))
+        parts = list(text_tables(path, ROWS, separator, header, mixed))
     return joined(parts)
 
 
@@ -143,7 +143,7 @@ def read_table_chunks(
     if kind in ("parquet", "arrow", "npz"):
         file = located(path, pipes=False)
     if kind == "csv":
-        return (part for part in text_tables(file, TextOptions(rows, separator, header, kinds)))
+        return (part for part in text_tables(file, rows, separator, header, kinds))
     return (part for part in tables_of(file, kind, rows, n_features))
 
 
@@ -206,3 +206,75 @@ def stacked(pieces: list[Array]) -> Array:
     if any(piece.dtype == object for piece in pieces):
         pieces = [piece.astype(object) for piece in pieces]
     return np.concatenate(pieces)
+
+
+# -- Tables in text. A column is numbers if every cell that is not missing is one; the first text makes it text -----
+
+
+DECIMAL_COMMA = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+")
+
+
+def text_tables(
+    path: Path, rows: int, separator: str | None, header: bool | None, kinds: Mapping[str, Kind] | None = None
+) -> Iterator[Table]:
+    """The file, some rows at a time; a column without a kind may be numbers in one table and text in the next."""
+    file = TextFile(path, separator, has_header if header is None else lambda rows: header)
+    if not file.count:
+        raise ValueError(f"{path} is empty; it needs a line of names and lines of values")
+    names = checked_names(path, file.names or [""] * file.count)
+    wanted = [(kinds or {}).get(name) for name in names]
+    first = 0
+    for block in file.blocks(rows, {place for place, kind in enumerate(wanted) if kind == "category"}):
+        columns = [column_of(path, block, place, name, wanted[place]) for place, name in enumerate(names)]
+        if block.trouble is not None:
+            raise block.trouble
+        yield Table(path, names, tuple(columns), lines=block.lines, first=first)
+        first += len(block)
+    if not first:
+        raise ValueError(f"{path} has a line of names and no rows of values; check that it was written completely")
+
+
+def has_header(rows: Iterator[list[str]]) -> bool:
+    """Whether the first line holds names: text where the second has a number, or nothing but text."""
+    first = [number(cell) is None for cell in next(rows)]
+    if all(first):
+        return True
+    second = [number(cell) is None for cell in next(rows, [])] or first
+    return any(text and not below for text, below in zip(first, second, strict=False))
+
+
+def column_of(path: Path, block: Block, place: int, name: str, kind: Kind | None) -> Array:
+    """A column of a table: finite numbers with nan, or text with nan."""
+    values = block.columns[place]
+    if not isinstance(values, np.ndarray):
+        if kind == "number":
+            raise not_a_number(path, name, block, values)
+        return texts(values)
+    endless = np.isinf(values)
+    if endless.any():
+        row = int(np.argmax(endless))
+        raise ValueError(
+            f"{path}, line {block.lines[row]}, column {name!r}: {block.cells(place)[row]!r} is not finite; correct it, "
+            "or leave the cell empty if the value is not known"
+        )
+    return values
+
+
+def not_a_number(path: Path, name: str, block: Block, column: Sequence[str]) -> ValueError:
+    """The error for the first text of a column that has to be numbers."""
+    row = next(row for row, cell in enumerate(column) if not is_missing(cell) and number(cell) is None)
+    cell = column[row].strip()
+    hint = "write decimals with a point" if DECIMAL_COMMA.fullmatch(cell) else "correct it or leave the cell empty"
+    return ValueError(f"{path}, line {block.lines[row]}, column {name!r}: {cell!r} is not a number; {hint}")
+
+
+def texts(cells: Sequence[str]) -> Array:
+    """Cells as text without spaces around it, nan where they are missing; equal texts are one object."""
+    found = np.empty(len(cells), dtype=object)
+    known: dict[str, object] = {}
+    for row, cell in enumerate(cells):
+        value = known.get(cell)
+        if value is None:
+            value = known[cell] = np.nan if is_missing(cell) else cell.strip()
+        found[row] = value
+    return found

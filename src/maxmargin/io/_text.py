@@ -9,6 +9,7 @@ to say.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -20,7 +21,31 @@ import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.io._files import BYTE_ORDER_MARK, Lines, ending, numbered
-from maxmargin.io._numbers import number
+
+
+def number(text: str) -> float | None:
+    """The number that the text stands for; None if it is not one."""
+    if "_" in text:  # Python reads 1_000, no other program does
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def problem_with(text: str, dtype: np.dtype) -> str:
+    """Why the text cannot be a value of type ``dtype``, and what to do; empty if it can."""
+    value = number(text)
+    if not text.strip():
+        return "the value is empty; fill in missing values, or remove the row or the column"
+    if value is None:
+        return f"{text!r} is not a number"
+    if not math.isfinite(value):
+        return f"{text!r} is not finite; fill in or remove such values"
+    if abs(value) > float(np.finfo(dtype).max):
+        return f"{text!r} is too large for {dtype}; scale the data or pass dtype=np.float64"
+    return ""
+
 
 #: What may stand between cells, the commonest first.
 SEPARATORS = ",;\t|"
@@ -145,12 +170,12 @@ class TextFile:
                     f"{self.path}, line {line}: the row that begins here cannot be split into cells ({error}); "
                     "look for a quote that is not closed"
                 ) from None
-            if len(row) > 1 or "".join(row).strip():  # a row of gaps is a row, an empty line is none
+            if len(row) > 1 or "".join(row).strip():  # a row of gaps is a row, an empty line is not
                 yield line, row
 
 
 def noted(lines: Iterable[tuple[int, bytes]], taken: Lines) -> Iterator[tuple[int, bytes]]:
-    """The lines; those that somebody has asked for stand in ``taken``."""
+    """The lines; those that have been asked for stand in ``taken``."""
     for line in lines:
         taken.append(line)
         yield line

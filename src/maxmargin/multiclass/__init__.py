@@ -3,11 +3,13 @@
 See "Schemes for many classes" in ``docs/theory.md``.
 """
 
-from maxmargin.multiclass._choose import BINARY, LIKELIHOOD, MARGIN, SINGLE, make_scheme
+from __future__ import annotations
+
+from typing import Any
+
 from maxmargin.multiclass._code import CodeWords, make_words
 from maxmargin.multiclass._ovo import OneVsOne
-from maxmargin.multiclass._ovr import OneVsRest
-from maxmargin.multiclass._scheme import LEAST_PROBABILITY, BinaryTask, Fired, Scheme
+from maxmargin.multiclass._scheme import LEAST_PROBABILITY, BinaryTask, Fired, OneVsRest, Scheme
 
 __all__ = [
     "BINARY",
@@ -24,3 +26,20 @@ __all__ = [
     "make_scheme",
     "make_words",
 ]
+
+#: Schemes that make two-class tasks, and those that solve one problem for all classes.
+BINARY, SINGLE = ("ovo", "ovr", "code"), ("crammer-singer", "weston-watkins", "softmax")
+#: Those of the single problems whose losses are made of margins, and that with probabilities of its own.
+MARGIN, LIKELIHOOD = SINGLE[:2], SINGLE[2]
+
+
+def make_scheme(name: str, n_classes: int, code_words: Any = "one-hot", seed: int = 0) -> Scheme:
+    """The scheme called ``name``; ``code_words`` and ``seed`` are for 'code' only.
+
+    Problems for all classes at once have a score per class, and the largest wins: they decide as one-vs-all does.
+    """
+    if name == "ovo":
+        return OneVsOne(n_classes)
+    if name == "code":
+        return CodeWords(n_classes, make_words(code_words, n_classes, seed))
+    return OneVsRest(n_classes)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.multiclass._ovr import normalised
-from maxmargin.multiclass._scheme import BinaryTask, Scheme, positive_against_rest, squeezed
+from maxmargin.multiclass._scheme import BinaryTask, Scheme, normalised, positive_against_rest, squeezed
 
 #: Random words: bits per log2 of the number of classes, and the number of sets drawn to choose the best from.
 BITS, DRAWS = 10, 100

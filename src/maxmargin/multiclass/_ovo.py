@@ -19,6 +19,14 @@ class OneVsOne(Scheme):
     def pairs(self) -> list[tuple[int, int]]:
         return list(combinations(range(self.n_classes), 2))
 
+    @property
+    def sides(self) -> FloatArray:
+        """(pairs, classes): +1 for a pair's first class, -1 for its second, 0 for all others."""
+        sides = np.zeros((len(self.pairs), self.n_classes))
+        for number, (a, b) in enumerate(self.pairs):
+            sides[number, a], sides[number, b] = 1.0, -1.0
+        return sides
+
     def tasks(self, label: IntArray) -> list[BinaryTask]:
         """One task per pair, on the rows of its two classes."""
         if self.n_classes == 2:
@@ -36,11 +44,9 @@ class OneVsOne(Scheme):
 
     def decide(self, scores: FloatArray) -> FloatArray:
         """Votes, plus the summed scores squeezed into (-1/3, 1/3)."""
-        first, second = np.zeros((2, len(self.pairs), self.n_classes))
-        numbers, pairs = np.arange(len(self.pairs)), np.array(self.pairs)
-        first[numbers, pairs[:, 0]] = second[numbers, pairs[:, 1]] = 1.0
-        votes = second.sum(axis=0) + (scores > 0) @ (first - second)
-        return votes + squeezed(scores @ (first - second))
+        sides = self.sides
+        votes = np.count_nonzero(sides < 0, axis=0) + (scores > 0) @ sides
+        return votes + squeezed(scores @ sides)
 
     def couple(self, p: FloatArray) -> FloatArray:
         """min sum_{a<b} (r_ba p_a - r_ab p_b)^2, sum p = 1: Wu, Lin and Weng 2004, second method.
@@ -80,24 +86,24 @@ class OneVsOne(Scheme):
             coefs.append(np.where(label[task.rows] == a, table[b - 1, task.rows], table[a, task.rows]))
         return coefs
 
-    def blocks(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
-        """A block per class: its rows' coefficients in all its pairs, since :meth:`per_task` is mostly zeros."""
+    def tables(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
+        """A table per class: its rows' coefficients in all its pairs, since :meth:`per_task` is mostly zeros."""
         if self.n_classes == 2:
-            return super().blocks(table, label)
+            return super().tables(table, label)
         ends = np.searchsorted(label, np.arange(self.n_classes + 1))
         return [np.ascontiguousarray(table[:, ends[k] : ends[k + 1]].T) for k in range(self.n_classes)]
 
-    def from_blocks(self, sums: list[FloatArray]) -> FloatArray:
+    def from_tables(self, sums: list[FloatArray]) -> FloatArray:
         """The scores of a pair are sums over the rows of its two classes."""
         if self.n_classes == 2:
-            return super().from_blocks(sums)
+            return super().from_tables(sums)
         return np.column_stack([sums[a][:, b - 1] + sums[b][:, a] for a, b in self.pairs])
 
     def per_task(self, table: FloatArray, label: IntArray) -> FloatArray:
         """(rows, pairs) coefficients of support vectors with labels ``label``, for one product with the kernel."""
         columns = np.zeros((len(label), len(self.pairs)))
         for number, (a, b) in enumerate(self.pairs):
-            for k, line in ((a, b - 1), (b, a)):
+            for k, row in ((a, b - 1), (b, a)):
                 own = label == k
-                columns[own, number] = table[line, own]
+                columns[own, number] = table[row, own]
         return columns

@@ -1,4 +1,4 @@
-"""What a scheme is: two-class tasks before training, a decision and a distribution over the classes after."""
+"""What a scheme is, two-class tasks before training and a decision over the classes after; and the simplest scheme."""
 
 from __future__ import annotations
 
@@ -75,24 +75,24 @@ class Scheme(ABC):
     def pack(self, coefs: list[FloatArray], label: IntArray) -> FloatArray:
         """Per-task coefficients as one table, here (tasks, n)."""
         table = np.zeros((len(coefs), len(label)))
-        for line, task, coef in zip(table, self.tasks(label), coefs, strict=True):
-            line[task.rows] = coef
+        for row, task, coef in zip(table, self.tasks(label), coefs, strict=True):
+            row[task.rows] = coef
         return table
 
     def unpack(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
         """Invert :meth:`pack`: the coefficients of every task on its own rows."""
-        return [line[task.rows] for line, task in zip(table, self.tasks(label), strict=True)]
+        return [row[task.rows] for row, task in zip(table, self.tasks(label), strict=True)]
 
     def per_task(self, table: FloatArray, label: IntArray) -> FloatArray:
         """(rows, tasks) coefficients of support vectors with labels ``label``, for one product with the kernel."""
         return np.ascontiguousarray(table.T)
 
-    def blocks(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
-        """The same as dense blocks of coefficients, for support vectors sorted by class; see :meth:`from_blocks`."""
+    def tables(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
+        """The same as dense tables of coefficients, for support vectors sorted by class; see :meth:`from_tables`."""
         return [self.per_task(table, label)]
 
-    def from_blocks(self, sums: list[FloatArray]) -> FloatArray:
-        """(n, tasks) scores from the products of the kernel with :meth:`blocks`."""
+    def from_tables(self, sums: list[FloatArray]) -> FloatArray:
+        """(n, tasks) scores from the products of the kernel with :meth:`tables`."""
         return sums[0]
 
     # -- what follows from the above ---------------------------------------------------------------------------
@@ -125,3 +125,35 @@ def squeezed(sums: FloatArray) -> FloatArray:
 def positive_against_rest(label: IntArray, positive: int) -> FloatArray:
     """+1 for one class, -1 for all others."""
     return np.where(label == positive, 1.0, -1.0)
+
+
+# -- One-vs-all: one task per class against the rest; the largest score wins ----------------------------------------
+
+
+@dataclass(frozen=True)
+class OneVsRest(Scheme):
+    """A task per class; for two classes one task, with the second class as the positive one."""
+
+    @property
+    def claimed(self) -> IntArray:
+        return np.arange(self.n_classes)
+
+    def tasks(self, label: IntArray) -> list[BinaryTask]:
+        """Every task has all rows."""
+        rows = np.arange(len(label))
+        positive = [1] if self.n_classes == 2 else list(range(self.n_classes))
+        return [BinaryTask(rows, positive_against_rest(label, k), (k, -1)) for k in positive]
+
+    def decide(self, scores: FloatArray) -> FloatArray:
+        """The scores as they are."""
+        return scores
+
+    def couple(self, p: FloatArray) -> FloatArray:
+        """Every class's probability, divided by their sum."""
+        return normalised(p)
+
+
+def normalised(p: FloatArray) -> FloatArray:
+    """Rows divided by their sums; where everything is 0, all classes are equally likely."""
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])

@@ -1,4 +1,4 @@
-"""Reading requests: every value is checked, and what is wrong is said in a sentence."""
+"""Reading requests: every value is checked, against what one page may ask for, and what is wrong is said."""
 
 from __future__ import annotations
 
@@ -9,7 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.playground._limits import MOST_POINTS
+#: Characters of a message; 2,000 points take about 60,000, and a pasted table may take more.
+MOST_CHARACTERS = 1_000_000
+#: Points of a plane.
+MOST_POINTS = 2_000
+#: Columns and rows of a grid of scores.
+FINEST_GRID = 400
+#: Seconds that one piece of work may take: a fit ends with what it has, a sequence of them with the last one.
+MOST_SECONDS = 4.0
+#: Seconds that a picture of it may take on top.
+DRAWING_SECONDS = 3.0
+#: Seconds that work goes on after the same tab has asked for something newer of the same kind.
+GRACE_SECONDS = 0.25
+#: Answers that a tab may leave unread before it gets no more work done.
+MOST_UNREAD = 8
+#: Tabs at one time.
+MOST_TABS = 200
+
 
 #: Coordinates beyond this are no points of the plane on the screen.
 FARTHEST = 1e4
@@ -55,7 +71,7 @@ def whole(body: Mapping[str, Any], name: str, low: int, high: int, default: int 
 
 
 def choice(body: Mapping[str, Any], name: str, options: Sequence[str], default: str | None = None) -> str:
-    """One of some words."""
+    """A word out of a list."""
     value = body.get(name, default)
     if not isinstance(value, str) or value not in options:
         raise BadRequest(f"{name} must be one of {', '.join(options)}; got {brief(value)}")

@@ -28,7 +28,6 @@ class Answer(NamedTuple):
 
 
 def encode(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """One frame."""
     described, parts, offset = [], [], 0
     for name, array in arrays.items():
         dtype = array.dtype.str[1:]

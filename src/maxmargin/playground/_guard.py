@@ -59,7 +59,7 @@ class Guard:
 
 
 def host_name(netloc: str) -> str:
-    """The host of host:port, in lower case; '' if it is none."""
+    """The host of host:port, in lower case; '' if that is not what it is."""
     parts = _split(f"//{netloc}")
     plain = parts is not None and not (parts.path or parts.query or parts.fragment or parts.username)
     return (parts.hostname or "") if parts is not None and plain else ""

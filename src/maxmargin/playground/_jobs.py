@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.playground._checks import BadRequest
+from maxmargin.playground._checks import DRAWING_SECONDS, GRACE_SECONDS, MOST_SECONDS, MOST_UNREAD, BadRequest
 from maxmargin.playground._frames import Answer
-from maxmargin.playground._limits import DRAWING_SECONDS, GRACE_SECONDS, MOST_SECONDS, MOST_UNREAD
 from maxmargin.solvers import Stopped, stops_when
 
 log = logging.getLogger("maxmargin.playground")
@@ -46,7 +45,7 @@ class Job:
         return max(1e-3, self.limit - (time.perf_counter() - self._began))
 
     def must_stop(self) -> bool:
-        """Whether nobody waits for this any more, or it has taken its time; for the callback of a fit."""
+        """Whether nobody is waiting for this any more, or its time is over; for the callback of a fit."""
         taken = time.perf_counter() - self._began
         return self.cancelled or taken > self.limit or (self.superseded and taken > GRACE_SECONDS)
 

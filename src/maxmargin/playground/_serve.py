@@ -15,11 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from maxmargin.playground._checks import BadRequest, parsed, whole
+from maxmargin.playground._checks import MOST_CHARACTERS, MOST_TABS, BadRequest, parsed, whole
 from maxmargin.playground._frames import Answer, encode
 from maxmargin.playground._guard import Guard
 from maxmargin.playground._jobs import Job, Pool, Tab, describe
-from maxmargin.playground._limits import MOST_CHARACTERS, MOST_TABS
 
 STATIC = Path(__file__).parent / "static"
 #: Where the page is unless told otherwise.
@@ -154,7 +153,7 @@ async def _write(ws: Any, outbox: asyncio.Queue[bytes], pool: Pool, tab: Tab) ->
 
 
 async def _say(ws: Any, frame: bytes) -> None:
-    """Send, or notice later that nobody listens."""
+    """Send; that nobody is listening is noticed later."""
     with contextlib.suppress(RuntimeError, OSError):
         await ws.send_bytes(frame)
 

@@ -8,14 +8,13 @@ a method ``plot(ax)`` that draws it again, and the axes, the figure and the arti
 from maxmargin.plotting._decision import DecisionDisplay
 from maxmargin.plotting._gap import GapDisplay
 from maxmargin.plotting._gram import GramDisplay
-from maxmargin.plotting._losses import LossDisplay
+from maxmargin.plotting._losses import LossDisplay, SubgradientDisplay
 from maxmargin.plotting._path import PathDisplay
 from maxmargin.plotting._pegasos import PegasosDisplay
 from maxmargin.plotting._perceptron import PerceptronDisplay
 from maxmargin.plotting._projection import ProjectionDisplay
 from maxmargin.plotting._reliability import ReliabilityDisplay
 from maxmargin.plotting._saddle import SaddleDisplay
-from maxmargin.plotting._subgradients import SubgradientDisplay
 from maxmargin.plotting._support import SupportDisplay
 
 __all__ = [

@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.plotting._canvas import one_axes, require_matplotlib
-from maxmargin.plotting._input import final_step, numbered_tasks, require_fitted, task_names
-from maxmargin.plotting._style import COLOURS, DASHES, GREY, MARKERS
+from maxmargin.plotting._shared import (
+    COLOURS,
+    DASHES,
+    GREY,
+    MARKERS,
+    Display,
+    final_step,
+    numbered_tasks,
+    require_fitted,
+    task_names,
+)
 
 FIELDS = ("task", "iteration", "seconds", "primal", "dual", "gap")
 AXES = {"seconds": "seconds", "iteration": "iterations"}
@@ -18,7 +26,7 @@ AXES = {"seconds": "seconds", "iteration": "iterations"}
 FLOOR = 1e-17
 
 
-class GapDisplay:
+class GapDisplay(Display):
     """The relative duality gap of a fit against time, with the certificate of the model it ended with.
 
     Make one with :meth:`from_estimator`.
@@ -56,12 +64,6 @@ class GapDisplay:
     >>> display.ax_.get_yscale(), bool(display.relative_gap(0)[-1] <= 1e-6)
     ('log', True)
     """
-
-    ax_: Any
-    figure_: Any
-    lines_: dict[int, Any]
-    certificate_lines_: dict[int, Any]
-    goal_line_: Any
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class GapDisplay:
         -------
         GapDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         history = require_fitted(model, "history_", "fit it first; only machines of maxmargin keep their history")
         machine = final_step(model)
         goal = machine.gap_tol if hasattr(machine, "gap_tol") else getattr(machine, "tol", None)
@@ -145,8 +147,10 @@ class GapDisplay:
         if x not in AXES:
             raise ValueError(f"x must be 'seconds' or 'iteration'; got {x!r}")
         chosen = self._chosen(tasks)
-        self.ax_ = ax = one_axes(ax, type(self).__name__, (6.4, 4.6))
-        self.figure_, self.lines_, self.certificate_lines_, self.goal_line_ = ax.figure, {}, {}, None
+        ax = self._on(ax, (6.4, 4.6))
+        self.lines_: dict[int, Any] = {}
+        self.certificate_lines_: dict[int, Any] = {}
+        self.goal_line_ = None
         for place, task in enumerate(chosen):
             draw = self._draw_gap if kind == "gap" else self._draw_values
             draw(ax, x, task, place, self._label(task, kind))

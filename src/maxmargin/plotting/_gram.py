@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from maxmargin.kernels import Linear, Precomputed, resolve_kernel, takes_any_rows
-from maxmargin.plotting._canvas import one_axes, require_matplotlib
-from maxmargin.plotting._input import before_last, final_step, labels
-from maxmargin.plotting._style import BLUE, INK, ORANGE
+from maxmargin.plotting._shared import BLUE, INK, ORANGE, OnePart, before_last, final_step, labels
 
 #: The most class names on an axis; of more, only some are written.
 MOST_TICKS = 20
 
 
-class GramDisplay:
+@dataclass(eq=False, repr=False)
+class GramDisplay(OnePart):
     """The Gram matrix K_ij = k(x_i, x_j), rows sorted by class, with lines between the classes.
 
     A kernel that suits the classes shows blocks along the diagonal. Make one with :meth:`from_kernel` or
@@ -56,16 +56,12 @@ class GramDisplay:
     ((150, 150), array([50, 50, 50]), 4)
     """
 
-    ax_: Any
-    figure_: Any
-    image_: Any
-    colorbar_: Any
-    borders_: list[Any]
+    SIZE = (6.0, 5.2)
 
-    def __init__(
-        self, K: NDArray[Any], sizes: NDArray[Any], classes: Any = None, order: NDArray[Any] | None = None
-    ) -> None:
-        self.K, self.sizes, self.classes, self.order = K, sizes, classes, order
+    K: NDArray[Any]
+    sizes: NDArray[Any]
+    classes: Any = None
+    order: NDArray[Any] | None = None
 
     @classmethod
     def from_kernel(
@@ -92,7 +88,7 @@ class GramDisplay:
         -------
         GramDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         if not isinstance(max_rows, (int, np.integer)) or max_rows < 1:
             raise ValueError(f"max_rows must be a whole number of at least 1; got {max_rows!r}")
         n = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -137,20 +133,7 @@ class GramDisplay:
             )
         return cls.from_kernel(kernel, before_last(model, X), y, max_rows=max_rows, ax=ax)
 
-    def plot(self, ax: Any = None) -> GramDisplay:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; None: in a new figure.
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = ax = one_axes(ax, type(self).__name__, (6.0, 5.2))
-        self.figure_ = ax.figure
+    def _draw(self, ax: Any) -> None:
         self.image_ = ax.imshow(self.K, interpolation="nearest", **_scale(self.K))
         self.colorbar_ = ax.figure.colorbar(self.image_, ax=ax, label="k(x, z)", shrink=0.85)
         ends = np.cumsum(self.sizes)
@@ -160,7 +143,7 @@ class GramDisplay:
         ]
         if self.classes is None:
             ax.set(xlabel="row", ylabel="row")
-            return self
+            return
         middle, names = ends - self.sizes / 2 - 0.5, [str(name) for name in self.classes]
         every = -(-len(names) // MOST_TICKS)
         turned = sum(map(len, names[::every])) > 40
@@ -168,7 +151,6 @@ class GramDisplay:
         ax.set_yticks(middle[::every], names[::every])
         ax.tick_params(length=0)
         ax.set(xlabel="class", ylabel="class")
-        return self
 
 
 def _values(kernel: Any, X: Any, order: NDArray[Any], gamma: float | None) -> NDArray[Any]:

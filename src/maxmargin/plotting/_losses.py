@@ -1,17 +1,16 @@
-"""Losses as curves."""
+"""Losses as curves, and the lines that support a convex one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.losses import Loss, ZeroOne, resolve_loss
-from maxmargin.plotting._canvas import one_axes, require_matplotlib
-from maxmargin.plotting._style import COLOURS, DASHES, INK
+from maxmargin.plotting._shared import BLUE, COLOURS, DASHES, INK, ORANGE, OnePart, pale
 
 #: What is drawn by default: the losses of the margin.
 MARGIN_LOSSES = ("hinge", "squared_hinge", "logistic", "exponential", "squared", "perceptron", "sigmoid")
@@ -25,7 +24,8 @@ NAMES = {
 SYMBOLS = {"epsilon": "ε", "delta": "δ", "quantile": "q"}
 
 
-class LossDisplay:
+@dataclass(eq=False, repr=False)
+class LossDisplay(OnePart):
     """Losses L(t, y) as curves: against the margin t y, or against the residual t - y of a regression.
 
     Make one with :meth:`from_losses`.
@@ -60,15 +60,11 @@ class LossDisplay:
     (['hinge', 'logistic'], 'margin  t · y')
     """
 
-    ax_: Any
-    figure_: Any
-    lines_: list[Any]
-    zero_one_: Any
-
-    def __init__(
-        self, x: NDArray[Any], values: NDArray[Any], labels: list[str], against: str, zero_one: bool = True
-    ) -> None:
-        self.x, self.values, self.labels, self.against, self.zero_one = x, values, labels, against, zero_one
+    x: NDArray[Any]
+    values: NDArray[Any]
+    labels: list[str]
+    against: str
+    zero_one: bool = True
 
     @classmethod
     def from_losses(
@@ -104,7 +100,7 @@ class LossDisplay:
         -------
         LossDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         chosen = _resolved(MARGIN_LOSSES if losses is None else losses)
         if against not in ("auto", *AXES):
             raise ValueError(f"against must be 'auto', 'margin' or 'residual'; got {against!r}")
@@ -118,20 +114,7 @@ class LossDisplay:
         values = np.array([curve(loss, x) for loss in chosen]).reshape(len(chosen), n_points)
         return cls(x, values, [loss_label(loss) for loss in chosen], against, zero_one).plot(ax)
 
-    def plot(self, ax: Any = None) -> LossDisplay:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; None: in a new figure.
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = ax = one_axes(ax, type(self).__name__, (6.4, 4.6))
-        self.figure_ = ax.figure
+    def _draw(self, ax: Any) -> None:
         self.lines_ = [
             ax.plot(
                 self.x, curve, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], linewidth=1.9,
@@ -145,7 +128,6 @@ class LossDisplay:
         ax.set(xlabel=AXES[self.against], ylabel="loss  L(t, y)")
         ax.grid(True, alpha=0.25)
         ax.legend(loc="upper right" if self.against == "margin" else "upper center", fontsize=9, framealpha=0.9)
-        return self
 
     def _draw_zero_one(self, ax: Any) -> Any:
         """The step with its two ends: 1 at the margin 0, and 0 to the right of it."""
@@ -191,3 +173,137 @@ def loss_label(loss: Loss) -> str:
     name = NAMES.get(loss.name, loss.name.replace("_", " "))
     options = [f"{SYMBOLS.get(f.name, f.name)} = {getattr(loss, f.name):g}" for f in fields(loss)]
     return ", ".join([name, *options])
+
+
+# -- The lines that support a convex loss at a point: its subdifferential as a fan ----------------------------------
+
+
+#: Lines of a fan, its two ends included.
+LINES = 7
+
+
+@dataclass(eq=False, repr=False)
+class SubgradientDisplay(OnePart):
+    """A convex loss L(t, y) against the score y, with the lines that touch it at one score and stay below it.
+
+    Their slopes are the subdifferential there: one line where the loss is smooth, a fan of them at a kink. Make one
+    with :meth:`from_loss`.
+
+    Parameters
+    ----------
+    y, values : ndarrays of shape (n_points,)
+        Scores, and the loss there.
+    at : float
+        The score that the lines touch the loss at.
+    height : float
+        The loss at this score.
+    slopes : tuple of two floats
+        The lowest and the highest slope.
+    target : float
+        t.
+    label : str
+        The loss in words.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the curve is.
+    curve_, point_ : Line2D
+        The loss, and the point that the lines go through.
+    lines_ : list of Line2D
+        The lines, from the lowest slope to the highest; one if both are the same.
+    fan_ : list of PolyCollection
+        What the lines sweep over; empty if there is one.
+
+    Examples
+    --------
+    >>> from maxmargin.plotting import SubgradientDisplay
+    >>> SubgradientDisplay.from_loss("hinge", at=1.0).slopes
+    (-1.0, 0.0)
+    >>> len(SubgradientDisplay.from_loss("logistic", at=1.0).lines_)
+    1
+    """
+
+    y: NDArray[Any]
+    values: NDArray[Any]
+    at: float
+    height: float
+    slopes: tuple[float, float]
+    target: float
+    label: str
+
+    @classmethod
+    def from_loss(
+        cls,
+        loss: str | Loss,
+        at: float,
+        *,
+        target: float = 1.0,
+        limits: tuple[float, float] | None = None,
+        n_points: int = 501,
+        ax: Any = None,
+    ) -> SubgradientDisplay:
+        """Draw a loss and the lines that support it at a score.
+
+        Parameters
+        ----------
+        loss : str or Loss
+            A convex loss: its name, or a value of :mod:`maxmargin.losses`.
+        at : float
+            The score y. A kink has to be hit exactly: t for the hinge, 0 for the perceptron, t - epsilon
+            and t + epsilon for a tube.
+        target : float, default=1.0
+            t; -1 or 1 for losses of the margin.
+        limits : tuple of two floats, optional
+            Range of the scores. None: 2.5 to either side of ``at``.
+        n_points : int, default=501
+            Points of the curve.
+        ax : matplotlib Axes, optional
+            Where to draw; None: in a new figure.
+
+        Returns
+        -------
+        SubgradientDisplay
+        """
+        cls._require_matplotlib()
+        loss, at, target = resolve_loss(loss), float(at), float(target)
+        if not loss.convex:
+            raise ValueError(f"lines support a convex loss, and {loss.name} is not convex; draw it with LossDisplay")
+        if loss.of_margin and abs(target) != 1:
+            raise ValueError(f"the loss {loss_label(loss)} needs a target of -1 or 1; got {target!r}")
+        if not (np.isfinite(at) and np.isfinite(target)):
+            raise ValueError(f"at and target must be finite numbers; got at={at!r} and target={target!r}")
+        low, high = (at - 2.5, at + 2.5) if limits is None else (float(limit) for limit in limits)
+        if not low <= at <= high or not 0 < high - low < np.inf:
+            raise ValueError(f"limits must be two finite numbers with at={at:g} between them; got {limits!r}")
+        y = np.union1d(np.linspace(low, high, n_points), [at])
+        ends = loss.subdifferential(target, at)
+        slopes = (float(ends[0]), float(ends[1]))
+        height = float(loss.value(target, at))
+        return cls(y, loss.value(target, y), at, height, slopes, target, loss_label(loss)).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        low, high = self.slopes
+        slopes = np.array([low]) if low == high else np.linspace(low, high, LINES)
+        lines = self.height + slopes[:, None] * (self.y - self.at)
+        self.fan_ = [] if low == high else [ax.fill_between(self.y, lines[0], lines[-1], color=pale(ORANGE), zorder=1)]
+        self.lines_ = [
+            ax.plot(
+                self.y, line, color=ORANGE, linewidth=1.6 if k in (0, len(lines) - 1) else 0.8, zorder=2,
+                label=self._label() if k == 0 else None,
+            )[0]
+            for k, line in enumerate(lines)
+        ]  # fmt: skip
+        (self.curve_,) = ax.plot(self.y, self.values, color=BLUE, linewidth=2.4, label=self.label, zorder=3)
+        (self.point_,) = ax.plot([self.at], [self.height], "o", color=INK, markersize=7, zorder=4)
+        top = min(max(float(np.max(self.values[np.isfinite(self.values)], initial=1.0)), 1.0), TOP + self.height)
+        ax.set(xlim=(self.y[0], self.y[-1]), ylim=(-0.35 * top, 1.06 * top))
+        ax.set(xlabel=f"score  y   (target t = {self.target:g})", ylabel="loss  L(t, y)")
+        ax.grid(True, alpha=0.25)
+        ax.legend(loc="best", fontsize=9, framealpha=0.9)
+
+    def _label(self) -> str:
+        low, high = self.slopes
+        if low == high:
+            return f"tangent, slope {low:.3g}"
+        return f"supporting lines, slopes from {low:.3g} to {high:.3g}"

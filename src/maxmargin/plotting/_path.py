@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.plotting._canvas import one_axes, require_matplotlib
-from maxmargin.plotting._style import COLOURS, DASHES, GREY, INK
+from maxmargin.plotting._shared import COLOURS, DASHES, GREY, INK, Display
 
 #: Lines that get a colour and a name each; others are grey.
 NAMED = len(COLOURS)
@@ -17,7 +16,7 @@ NAMED = len(COLOURS)
 POINTS = 300
 
 
-class PathDisplay:
+class PathDisplay(Display):
     """Coefficients, dual variables or anything else along a path of C, on a logarithmic axis.
 
     Make one with :meth:`from_arrays` or :meth:`from_path`. Where there are more than ten lines, those that reach
@@ -57,11 +56,6 @@ class PathDisplay:
     >>> len(display.lines_), display.ax_.get_xscale()
     (4, 'log')
     """
-
-    ax_: Any
-    figure_: Any
-    lines_: list[Any]
-    chosen_line_: Any
 
     def __init__(
         self,
@@ -117,7 +111,7 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         return cls(Cs, values, labels, ylabel).plot(ax, chosen=chosen)
 
     @classmethod
@@ -177,8 +171,7 @@ class PathDisplay:
         -------
         self
         """
-        self.ax_ = ax = one_axes(ax, type(self).__name__, (6.8, 4.6))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (6.8, 4.6))
         count = self.values.shape[1]
         reach = np.max(np.abs(self.values), axis=0, initial=0.0)
         named = np.sort(np.argsort(-reach, kind="stable")[:NAMED]).tolist()

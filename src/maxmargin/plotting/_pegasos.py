@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,23 @@ from numpy.typing import NDArray
 
 from maxmargin import LinearSVC
 from maxmargin.inspection import pegasos_bound
-from maxmargin.plotting._canvas import one_axes, require_matplotlib
-from maxmargin.plotting._input import before_last, final_step, require_fitted
-from maxmargin.plotting._style import BLUE, GREY, INK, ORANGE
+from maxmargin.plotting._shared import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    OnePart,
+    before_last,
+    final_step,
+    require_fitted,
+)
 
 #: Relative gap to which the optimum is solved: what the truth is not known better than.
 OPTIMUM_TOL = 1e-10
 
 
-class PegasosDisplay:
+@dataclass(eq=False, repr=False)
+class PegasosDisplay(OnePart):
     """How far from the optimum a fit of Pegasos was after so many steps: at most, provably, and really.
 
     All three are in units of lambda/2 ||w||^2 + mean hinge loss. The *bound* is that of
@@ -56,21 +65,13 @@ class PegasosDisplay:
     ((), True)
     """
 
-    ax_: Any
-    figure_: Any
-    bound_: Any
-    gap_: Any
-    truth_: Any
+    SIZE = (6.4, 4.8)
 
-    def __init__(
-        self,
-        steps: NDArray[Any],
-        bound: NDArray[Any],
-        gap: NDArray[Any],
-        truth: NDArray[Any],
-        unmet: tuple[str, ...] = (),
-    ) -> None:
-        self.steps, self.bound, self.gap, self.truth, self.unmet = steps, bound, gap, truth, unmet
+    steps: NDArray[Any]
+    bound: NDArray[Any]
+    gap: NDArray[Any]
+    truth: NDArray[Any]
+    unmet: tuple[str, ...] = ()
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, ax: Any = None) -> PegasosDisplay:
@@ -90,7 +91,7 @@ class PegasosDisplay:
         -------
         PegasosDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         machine, rows = final_step(model), before_last(model, X)
         if not all(hasattr(machine, name) for name in ("lam", "project", "offset")):
             raise TypeError(f"this is the history of a PegasosSVC; got {type(machine).__name__}")
@@ -110,20 +111,7 @@ class PegasosDisplay:
         truth = lam * np.maximum(history["primal"] - best.certificate_.dual, 0.0)
         return cls(steps, np.asarray(bound), lam * history["gap"], truth, _unmet(machine)).plot(ax)
 
-    def plot(self, ax: Any = None) -> PegasosDisplay:
-        """Draw the three curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; None: in a new figure.
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = ax = one_axes(ax, type(self).__name__, (6.4, 4.8))
-        self.figure_ = ax.figure
+    def _draw(self, ax: Any) -> None:
         style = {"linewidth": 1.8, "markersize": 5}
         (self.bound_,) = ax.plot(
             self.steps, self.bound, ":", color=ORANGE, marker="s", label="bound, for the mean of all iterates", **style
@@ -136,7 +124,6 @@ class PegasosDisplay:
         ax.grid(True, alpha=0.25, color=GREY)
         title = f"the bound asks for {', '.join(self.unmet)}" if self.unmet else None
         ax.legend(loc="best", fontsize=9, framealpha=0.9, title=title, title_fontsize=9)
-        return self
 
 
 def _scaled(machine: Any, X: Any) -> Any:

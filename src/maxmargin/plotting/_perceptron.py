@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 
 from maxmargin import SVC, Perceptron
 from maxmargin.inspection import margins, mistake_bound
-from maxmargin.plotting._canvas import require_matplotlib, two_axes
-from maxmargin.plotting._input import column_names, labels, points
-from maxmargin.plotting._style import BLUE, GREY, INK, class_style, pale
+from maxmargin.plotting._shared import (
+    BLUE,
+    GREY,
+    INK,
+    TwoParts,
+    class_style,
+    column_names,
+    labels,
+    pale,
+    points,
+)
 
 #: Room around the points, in units of their range.
 ROOM = 0.12
@@ -22,7 +30,7 @@ LONGEST, SHAPE = 4.0, 1.2
 PASSES = 100_000
 
 
-class PerceptronDisplay:
+class PerceptronDisplay(TwoParts):
     """Lines of perceptrons that saw the same rows in different orders, beside the widest strip between the classes.
 
     On the left every perceptron's line, and the strip of the hard margin, which no other line has. On the right, for
@@ -77,16 +85,6 @@ class PerceptronDisplay:
     True
     """
 
-    ax_: Any
-    figure_: Any
-    axes_: tuple[Any, Any]
-    lines_: list[Any]
-    widest_line_: Any
-    strip_: Any
-    marks_: Any
-    bound_line_: Any
-    margin_line_: Any
-
     def __init__(
         self,
         X: NDArray[Any],
@@ -125,7 +123,7 @@ class PerceptronDisplay:
         -------
         PerceptronDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         names, X = column_names(X, "feature"), points(X)
         y = labels(y, len(X))
         if X.shape[1] != 2:
@@ -148,23 +146,9 @@ class PerceptronDisplay:
             names,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> PerceptronDisplay:
-        """Draw lines, mistakes and margins.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or pair of Axes, optional
-            Where to draw; one Axes is split in two. None: in a new figure.
-
-        Returns
-        -------
-        self
-        """
-        left, right = self.axes_ = two_axes(ax, type(self).__name__, (11.0, 4.8), nrows=1, ncols=2)
-        self.ax_, self.figure_ = left, left.figure
+    def _draw(self, left: Any, right: Any) -> None:
         self._draw_lines(left)
         self._draw_mistakes(right)
-        return self
 
     # -- parts of the picture ---------------------------------------------------------------------------------
 

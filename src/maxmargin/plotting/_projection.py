@@ -9,9 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from maxmargin.plotting._canvas import one_axes, require_matplotlib
-from maxmargin.plotting._input import labels, points
-from maxmargin.plotting._style import MOST_NAMES, class_style
+from maxmargin.plotting._shared import MOST_NAMES, OnePart, class_style, labels, points
 
 #: Points of a density curve, and how far it goes beyond the data, as a share of their range.
 CURVE, MARGIN = 400, 0.12
@@ -19,7 +17,7 @@ CURVE, MARGIN = 400, 0.12
 STRIP = 0.09
 
 
-class ProjectionDisplay:
+class ProjectionDisplay(OnePart):
     """Rows after a projection onto a few directions, such as discriminants or principal components.
 
     One column is drawn as a density for each class, with its points in a band below; two columns as a scatter of
@@ -57,10 +55,7 @@ class ProjectionDisplay:
     (3, 'direction 1')
     """
 
-    ax_: Any
-    figure_: Any
-    points_: list[Any]
-    densities_: list[Any]
+    SIZE = (6.4, 5.0)
 
     def __init__(self, Z: NDArray[Any], y: NDArray[Any] | None = None, names: Sequence[str] | None = None) -> None:
         Z = Z if sp.issparse(Z) else np.asarray(Z)
@@ -94,23 +89,12 @@ class ProjectionDisplay:
         -------
         ProjectionDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         return cls(Z, y, names).plot(ax)
 
-    def plot(self, ax: Any = None) -> ProjectionDisplay:
-        """Draw the points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; None: in a new figure.
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = ax = one_axes(ax, type(self).__name__, (6.4, 5.0))
-        self.figure_, self.points_, self.densities_ = ax.figure, [], []
+    def _draw(self, ax: Any) -> None:
+        self.points_: list[Any] = []
+        self.densities_: list[Any] = []
         if self.Z.shape[1] == 1:
             self._draw_densities(ax)
         else:
@@ -121,7 +105,6 @@ class ProjectionDisplay:
                                ncols=columns, borderaxespad=0.0)  # fmt: skip
             for handle in legend.legend_handles:
                 handle.set_alpha(1.0)
-        return self
 
     def _own(self, k: int) -> NDArray[Any]:
         """Points of class number k."""

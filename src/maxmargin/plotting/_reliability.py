@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.plotting._canvas import require_matplotlib, two_axes
-from maxmargin.plotting._input import labels
-from maxmargin.plotting._style import BLUE, GREY
+from maxmargin.plotting._shared import BLUE, GREY, TwoParts, labels
 
 #: How far the sum of a row's probabilities may be from 1.
 SUM_TOL = 1e-3
 
 
-class ReliabilityDisplay:
+@dataclass(eq=False, repr=False)
+class ReliabilityDisplay(TwoParts):
     """Mean predicted probability against observed frequency, bin by bin, with the bins' counts below.
 
     Points on the diagonal are calibrated; where they are below it, the model is too sure. With more than two classes
@@ -65,27 +65,18 @@ class ReliabilityDisplay:
     (284, True)
     """
 
-    ax_: Any
-    figure_: Any
-    axes_: tuple[Any, Any]
-    line_: Any
-    diagonal_: Any
-    bars_: Any
+    SIZE = (5.4, 6.2)
+    GRID: ClassVar[dict[str, Any]] = {"nrows": 2, "ncols": 1, "height_ratios": [3.4, 1.0]}
 
-    def __init__(
-        self,
-        prob_pred: NDArray[Any],
-        prob_true: NDArray[Any],
-        counts: NDArray[Any],
-        edges: NDArray[Any],
-        *,
-        brier: float,
-        log_loss: float,
-        top_label: bool = False,
-        positive: str = "1",
-    ) -> None:
-        self.prob_pred, self.prob_true, self.counts, self.edges = prob_pred, prob_true, counts, edges
-        self.brier, self.log_loss, self.top_label, self.positive = brier, log_loss, top_label, positive
+    prob_pred: NDArray[Any]
+    prob_true: NDArray[Any]
+    counts: NDArray[Any]
+    edges: NDArray[Any]
+    _: KW_ONLY
+    brier: float
+    log_loss: float
+    top_label: bool = False
+    positive: str = "1"
 
     @classmethod
     def from_estimator(
@@ -122,7 +113,7 @@ class ReliabilityDisplay:
         -------
         ReliabilityDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         if not hasattr(model, "predict_proba"):
             raise ValueError(
                 f"{type(model).__name__} has no predict_proba: fit a classifier with calibration='sigmoid', "
@@ -160,7 +151,7 @@ class ReliabilityDisplay:
         -------
         ReliabilityDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         p, label, names = _checked(y, p, classes)
         weight = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         if weight.shape != (len(p),) or not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
@@ -179,21 +170,7 @@ class ReliabilityDisplay:
         )  # fmt: skip
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> ReliabilityDisplay:
-        """Draw the diagram.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or pair of Axes, optional
-            Where to draw; one Axes is split in two. None: in a new figure.
-
-        Returns
-        -------
-        self
-        """
-        ratios = {"nrows": 2, "ncols": 1, "height_ratios": [3.4, 1.0]}
-        top, below = self.axes_ = two_axes(ax, type(self).__name__, (5.4, 6.2), **ratios)
-        self.ax_, self.figure_ = top, top.figure
+    def _draw(self, top: Any, below: Any) -> None:
         label = "perfectly calibrated"
         (self.diagonal_,) = top.plot([0, 1], [0, 1], color=GREY, linestyle=(0, (4, 3)), linewidth=1.2, label=label)
         (self.line_,) = top.plot(
@@ -212,7 +189,6 @@ class ReliabilityDisplay:
         )
         below.set(xlim=(0, 1), xlabel=what[0] + of, ylabel="rows")
         below.grid(True, axis="y", alpha=0.25)
-        return self
 
 
 def _checked(y: Any, p: Any, classes: Any) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[Any]]:

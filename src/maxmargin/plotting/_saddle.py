@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.inspection import TaskLagrangian, lagrangian
-from maxmargin.plotting._canvas import require_matplotlib, two_axes
-from maxmargin.plotting._input import before_last, final_step
-from maxmargin.plotting._style import BLUE, GREY, INK, ORANGE
+from maxmargin.plotting._shared import BLUE, GREY, INK, ORANGE, TwoParts, before_last, final_step
 
 #: Levels of the contours.
 LEVELS = 18
@@ -18,7 +16,7 @@ LEVELS = 18
 ROOM = 2.4
 
 
-class SaddleDisplay:
+class SaddleDisplay(TwoParts):
     """The Lagrangian L(s w, r alpha) of a fitted soft-margin machine, for multiples s of w and r of alpha.
 
     On the left L itself, lowest in s and highest in r at the optimum, s = r = 1, with the lowest point for every r.
@@ -61,14 +59,7 @@ class SaddleDisplay:
     True
     """
 
-    ax_: Any
-    figure_: Any
-    axes_: tuple[Any, Any]
-    contours_: Any
-    valley_: Any
-    saddle_: Any
-    primal_: Any
-    dual_: Any
+    SIZE = (11.0, 4.6)
 
     def __init__(self, task: TaskLagrangian, *, reach: float = 2.0, n_points: int = 201) -> None:
         if not 1 < reach < np.inf:
@@ -111,29 +102,15 @@ class SaddleDisplay:
         -------
         SaddleDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         tasks = lagrangian(final_step(model), before_last(model, X), y, sample_weight).tasks
         if not isinstance(task, (int, np.integer)) or not 0 <= task < len(tasks):
             raise ValueError(f"task must be the number of a task, 0 ... {len(tasks) - 1}; got {task!r}")
         return cls(tasks[task], reach=reach).plot(ax)
 
-    def plot(self, ax: Any = None) -> SaddleDisplay:
-        """Draw the Lagrangian and the two values.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or pair of Axes, optional
-            Where to draw; one Axes is split in two. None: in a new figure.
-
-        Returns
-        -------
-        self
-        """
-        left, right = self.axes_ = two_axes(ax, type(self).__name__, (11.0, 4.6), nrows=1, ncols=2)
-        self.ax_, self.figure_ = left, left.figure
+    def _draw(self, left: Any, right: Any) -> None:
         self._draw_saddle(left)
         self._draw_values(right)
-        return self
 
     # -- parts of the picture ---------------------------------------------------------------------------------
 

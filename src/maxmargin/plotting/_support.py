@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.inspection import status
-from maxmargin.plotting._canvas import require_matplotlib, two_axes
-from maxmargin.plotting._input import before_last, final_step
-from maxmargin.plotting._style import BLUE, GREY, ORANGE
+from maxmargin.plotting._shared import BLUE, GREY, ORANGE, Display, before_last, final_step
 
 
-class SupportDisplay:
+@dataclass(eq=False, repr=False)
+class SupportDisplay(Display):
     """Histograms of the dual variables alpha and of the slacks xi of a machine's training rows.
 
     Rows at 0, most of them as a rule, are counted in the legend instead of drawn. Make one with
@@ -55,24 +55,13 @@ class SupportDisplay:
     True
     """
 
-    ax_: Any
-    figure_: Any
-    axes_: tuple[Any, Any]
-    alpha_bars_: list[Any]
-    slack_bars_: list[Any]
-
-    def __init__(
-        self,
-        alpha: NDArray[Any],
-        slack: NDArray[Any],
-        bound: NDArray[Any],
-        *,
-        classifies: bool = True,
-        name: str | None = None,
-        tol: float | NDArray[Any] = 0.0,
-    ) -> None:
-        self.alpha, self.slack, self.bound, self.classifies, self.name = alpha, slack, bound, classifies, name
-        self.tol = tol
+    alpha: NDArray[Any]
+    slack: NDArray[Any]
+    bound: NDArray[Any]
+    _: KW_ONLY
+    classifies: bool = True
+    name: str | None = None
+    tol: float | NDArray[Any] = 0.0
 
     @classmethod
     def from_estimator(
@@ -106,7 +95,7 @@ class SupportDisplay:
         -------
         SupportDisplay
         """
-        require_matplotlib(cls.__name__)
+        cls._require_matplotlib()
         machine, rows = final_step(model), before_last(model, X)
         found = status(machine, rows, y, sample_weight)
         alpha, slack, bound, tol = (
@@ -140,8 +129,7 @@ class SupportDisplay:
         """
         if not isinstance(bins, (int, np.integer)) or bins < 1:
             raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}")
-        left, right = self.axes_ = two_axes(ax, type(self).__name__, (9.6, 4.0), nrows=1, ncols=2)
-        self.ax_, self.figure_ = left, left.figure
+        left, right = self._on_two(ax, (9.6, 4.0), nrows=1, ncols=2)
         used, late = self.alpha > 0, self.slack > self.tol
         parts = [self.alpha[used & ~self.bound], self.alpha[used & self.bound]]
         names = ["unbound, 0 < α < C" if self.bound.any() else "support vectors, α > 0", "bound, α = C"]

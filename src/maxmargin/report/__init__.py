@@ -1,15 +1,15 @@
 """One self-contained page about a training run."""
 
-from maxmargin.report._findings import Choice, Column, Findings, Notice, Proof, Support, Test, Tuning
+from maxmargin.report._findings import Choice, Column, Findings, Margins, Notice, Proof, Test, Tuning
 from maxmargin.report._page import render, require_writable, write_report
 
 __all__ = [
     "Choice",
     "Column",
     "Findings",
+    "Margins",
     "Notice",
     "Proof",
-    "Support",
     "Test",
     "Tuning",
     "render",

@@ -1,4 +1,4 @@
-"""Charts that every task has: the tuning surface, margins, class counts, calibration."""
+"""Charts of tuning and training: the surface that cross-validation saw, margins, class counts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.stats import binomtest
 
 from maxmargin.report._findings import Tuning
 from maxmargin.report._svg import Chart, Scale, histogram, padded
-from maxmargin.report._text import count, drawable, finite, number, plain, rows, share, tick
+from maxmargin.report._text import count, drawable, finite, number, plain, rows, share
 
 #: Zones of the margin t f(x): class of the style, lower end, upper end, name.
 MARGIN_ZONES = (
@@ -148,7 +147,6 @@ def _best(tuning: Tuning, cells: np.ndarray) -> str:
 
 
 def _cell(tuning: Tuning, cell: int) -> str:
-    """A cell in words."""
     gamma = float(tuning.widths[cell])
     where = f"{tuning.strength} {number(tuning.strengths[cell], 3)}" + (
         "" if math.isnan(gamma) else f", gamma {number(gamma, 3)}"
@@ -216,7 +214,7 @@ def _log_padded(values: np.ndarray) -> tuple[float, float]:
     return 10.0**low, 10.0**high
 
 
-# -- margins, counts, calibration -----------------------------------------------------------------------------------
+# -- margins, counts ------------------------------------------------------------------------------------------------
 
 
 def margin_chart(margins: np.ndarray, regression: bool) -> str:
@@ -249,7 +247,7 @@ def margin_chart(margins: np.ndarray, regression: bool) -> str:
 
 
 def on_edges(margins: np.ndarray, regression: bool) -> np.ndarray:
-    """Rows that lie on the tube moved to the side on which they cost nothing; those on a margin are there."""
+    """Rows on the tube, moved to the side on which they cost nothing; rows on a margin already lie on that side."""
     return np.where(margins == 0, -1e-9 * np.abs(margins).max(initial=0.0), margins) if regression else margins
 
 
@@ -266,7 +264,9 @@ def _edges(values: np.ndarray, fixed: Sequence[float], bins: int = 40) -> tuple[
     low, high = min(low, *fixed), max(high, *fixed)
     low, high = padded(low, high, 0.02)
     parts = bins / (high - low)
-    parts = round(parts) if parts > 1 else 1.0 / math.ceil(1.0 / parts)  # so that whole numbers are edges, or 0 is
+    parts = (
+        round(parts) if parts > 1 else 1.0 / math.ceil(1.0 / parts)
+    )  # so that whole numbers, or at least 0, are edges
     edges = np.arange(math.floor(low * parts), math.ceil(high * parts) + 1) / parts
     return edges, int(np.sum((values < edges[0]) | (values > edges[-1])))
 
@@ -289,40 +289,4 @@ def count_chart(counts: dict[str, int]) -> str:
         chart.label(chart.left - 6, top + 15, label, chart.left - 14, "end")
         chart.rect("bar c1", x(0.0), top + 3, x(n), top + 19)
         chart.text(x(n) + 5, top + 15, f"{count(n)} ({share(n / max(total, 1), 0)})", "tick")
-    return chart.render()
-
-
-def reliability_chart(mean: np.ndarray, seen: np.ndarray, counts: np.ndarray, bins: int, many: bool, name: str) -> str:
-    """Predicted probability against how often it came true, with 95 % Wilson intervals; counts below."""
-    chart = Chart(
-        "reliability",
-        "Predicted probability against what happened",
-        "; ".join(
-            f"{number(m, 2)} predicted, {number(s, 2)} seen ({rows(c)})"
-            for m, s, c in zip(mean, seen, counts, strict=True)
-        ),
-        height=390,
-        bottom=130,
-    )
-    x, y = chart.x(0.0, 1.0), chart.y(0.0, 1.0)
-    chart.axes(x, y, "", "share that came true", ticks=(False, True))
-    chart.path("reference", [(x(0.0), y(0.0)), (x(1.0), y(1.0))])
-    for m, s, c in zip(mean, seen, counts, strict=True):
-        low, high = binomtest(round(s * c), int(c)).proportion_ci(method="wilson")
-        chart.line("whisker", x(m), y(low), x(m), y(high))
-        size = 2.5 + 4.0 * math.sqrt(c / counts.max())  # a bin of few rows says little
-        chart.dot("point c1", x(m), y(s), size, f"{number(m, 3)} predicted, {number(s, 3)} seen, {rows(c)}")
-    chart.path("curve c1 faint", [(x(m), y(s)) for m, s in zip(mean, seen, strict=True)])
-    floor, tallest = chart.height - 44, max(1, *map(int, counts))
-    for m, c in zip(mean, counts, strict=True):
-        place = min(bins - 1, int(m * bins))
-        top = floor - 62.0 * c / tallest
-        chart.rect("bar c1", x(place / bins) + 1, top, x((place + 1) / bins) - 1, floor, f"{rows(c)}")
-    chart.line("axis", chart.left, floor, chart.width - chart.right, floor)
-    for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
-        chart.text(x(value), floor + 16, tick(value), "tick", "middle")
-    chart.text(chart.left - 6, floor - 54, count(tallest), "tick", "end")
-    chart.text(chart.left - 6, floor, "0 rows", "tick", "end")
-    title = "probability of the predicted class" if many else f"probability of {plain(name, 30)}"
-    chart.text((x(0.0) + x(1.0)) / 2, chart.height - 8, title, "axis-title", "middle")
     return chart.render()

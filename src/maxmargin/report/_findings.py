@@ -90,7 +90,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Support:
+class Margins:
     """How the training rows lie: margins t f(x), slack, zones; and the rows that decide."""
 
     #: Of the training rows; with many classes the smallest of its problems, or a column for each of them with nan
@@ -124,7 +124,7 @@ class Findings:
     test: Test
     cross_validated: float | None  # the chosen cell's score
     proof: Proof | None
-    support: Support | None
+    support: Margins | None
     code: str  # Python that reproduces the model
     seconds: dict[str, float]  # "read", "tune", "train", "test"
     class_counts: dict[str, int] = field(default_factory=dict)  # of the training rows

@@ -18,9 +18,7 @@ def missing(text: str) -> str:
     return f'<p class="missing">{text}</p>'
 
 
-def table(
-    caption: str, heads: Sequence[str], lines: Iterable[Sequence[str]], numbers: Sequence[int] = (), kind: str = ""
-) -> str:
+def table(caption: str, heads: Sequence[str], lines: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
     """A table that scrolls by itself. The first cell of a line is its heading; ``numbers`` are columns of figures."""
     right = set(numbers)
 
@@ -36,9 +34,8 @@ def table(
     body = "".join(
         f"<tr>{''.join(cell(k, text, 'th' if k == 0 else 'td') for k, text in enumerate(line))}</tr>" for line in lines
     )
-    named = f' class="{kind}"' if kind else ""
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table{named}>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table>'
         f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -11,7 +11,7 @@ from maxmargin.report._findings import Column, Findings, Tuning
 from maxmargin.report._html import capped, charts, folded, missing, section, table
 from maxmargin.report._text import count, escaped, foreign, metric, number, rows, seconds, share
 
-#: Most lines of a table, so that a million columns make no page that nobody can open.
+#: Most lines of a table, so that the page of a million columns can still be opened.
 MOST_COLUMNS, MOST_NOTICES, MOST_CELLS = 300, 100, 6
 KINDS = {
     "imbalance": "Imbalance",

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.report._charts import reliability_chart
-from maxmargin.report._charts_classes import (
+from maxmargin.report._charts_test import (
     CURVE_CLASSES,
     MATRIX_CLASSES,
     Curve,
@@ -16,10 +15,12 @@ from maxmargin.report._charts_classes import (
     many_roc_chart,
     precision_recall,
     precision_recall_chart,
+    reliability_chart,
+    residual_chart,
     roc,
     roc_chart,
+    scatter_chart,
 )
-from maxmargin.report._charts_regression import residual_chart, scatter_chart
 from maxmargin.report._findings import Findings, Test
 from maxmargin.report._html import capped, charts, folded, missing, section, table
 from maxmargin.report._text import count, drawable, escaped, fixed, foreign, listed, metric, number, rows, share
@@ -63,7 +64,7 @@ def _few(n: int) -> str:
 
 
 def codes(values: Any, labels: list[str]) -> np.ndarray:
-    """The place of every value among the labels, -1 where it is none of them."""
+    """The place of every value among the labels, -1 where it is not among them."""
     values = np.asarray(values)
     place = {label: k for k, label in enumerate(labels)}
     names = values.astype(str) if values.dtype.kind != "f" else np.array([str(v) for v in values.tolist()])

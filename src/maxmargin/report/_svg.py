@@ -144,15 +144,15 @@ class Chart:
         place = f'x="{coordinate(x)}" y="{coordinate(y)}" text-anchor="{anchor}"'
         self.marks.append(f'<text class="{kind}" {place}{turned}>{escaped(text, 400)}</text>')
 
-    def label(self, x: float, y: float, text: str, room: float, anchor: str = "start", kind: str = "label") -> None:
+    def label(self, x: float, y: float, text: str, room: float, anchor: str = "start") -> None:
         """A name from the data, cut in the middle where there is no room, and whole in its tooltip."""
         text = plain(text, 400)
         letters = max(2, int(room / max(width(text, LETTER) / max(len(text), 1), 1.0)))
         if len(text) <= letters:
-            return self.text(x, y, text, kind, anchor)
+            return self.text(x, y, text, anchor=anchor)
         place = f'x="{coordinate(x)}" y="{coordinate(y)}" text-anchor="{anchor}"'
         whole, cut = escaped(text, 400), escaped(middle_cut(text, letters))
-        self.marks.append(f'<text class="{kind}" {place}>{cut}<title>{whole}</title></text>')
+        self.marks.append(f'<text class="label" {place}>{cut}<title>{whole}</title></text>')
 
     def axes(
         self, x: Scale, y: Scale, x_title: str, y_title: str, ticks: tuple[bool, bool] = (True, True), grid: bool = True

@@ -95,9 +95,9 @@ def share(value: Any, digits: int = 1) -> str:
     return f"{shown} %"
 
 
-def fixed(value: Any, digits: int = 3) -> str:
+def fixed(value: Any) -> str:
     """A figure between 0 and 1, with the same number of digits in every line."""
-    return UNKNOWN if value is None or not math.isfinite(float(value)) else f"{float(value):.{digits}f}"
+    return UNKNOWN if value is None or not math.isfinite(float(value)) else f"{float(value):.3f}"
 
 
 def metric(name: str, value: Any) -> str:
@@ -106,7 +106,6 @@ def metric(name: str, value: Any) -> str:
 
 
 def seconds(value: Any) -> str:
-    """A duration."""
     if value is None or not math.isfinite(float(value)):
         return UNKNOWN
     value = float(value)

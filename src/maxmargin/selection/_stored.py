@@ -174,7 +174,7 @@ class _StoredLine(Line):
         table = np.concatenate([[0.0], tasks.beta]).astype(np.float32)[own.source]
         ranges = self.trainer._ranges(own.labels.classes)
         sums = [lines[:, a:b] @ table[:, a:b].T for a, b in ranges]
-        return own.labels.scheme.from_blocks(sums).astype(np.float64)
+        return own.labels.scheme.from_tables(sums).astype(np.float64)
 
 
 def _spread(qp: DualQP, rows: IntArray, n: int) -> DualQP:

@@ -46,7 +46,8 @@ def positive_or_not(graph: Graph, classes: Array, scores: str) -> str:
 def decided(graph: Graph, scheme: Scheme, scores: str) -> str:
     """(rows, classes) scores whose arg-max is the class, from (rows, tasks) ones; for more than two classes."""
     if isinstance(scheme, OneVsOne):
-        sides, second = _sides(scheme)
+        sides = scheme.sides
+        second = (sides < 0).sum(axis=0).astype(np.float64)  # how often a class is the second of a pair
         votes = graph.product(graph.number(graph.op("Greater", scores, 0.0)), sides)
         votes = graph.op("Add", votes, second)
         return graph.op("Add", votes, _squeezed(graph, graph.product(scores, sides)))
@@ -56,14 +57,6 @@ def decided(graph: Graph, scheme: Scheme, scores: str) -> str:
         differing = graph.affine(graph.product(said, words), -0.5, words.shape[0] / 2)
         return graph.op("Sub", _squeezed(graph, graph.product(scores, words)), differing)
     return scores
-
-
-def _sides(scheme: OneVsOne) -> tuple[FloatArray, FloatArray]:
-    """(pairs, classes) of +1 for a pair's first class and -1 for its second, and how often a class is the second."""
-    pairs = np.array(scheme.pairs)
-    sides, numbers = np.zeros((len(pairs), scheme.n_classes)), np.arange(len(pairs))
-    sides[numbers, pairs[:, 0]], sides[numbers, pairs[:, 1]] = 1.0, -1.0
-    return sides, (sides < 0).sum(axis=0).astype(np.float64)
 
 
 def _squeezed(graph: Graph, sums: str) -> str:

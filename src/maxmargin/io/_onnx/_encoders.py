@@ -12,8 +12,7 @@ import numpy as np
 
 from maxmargin._types import Array, FloatArray
 from maxmargin.exceptions import ExportError
-from maxmargin.io._onnx._graph import Graph
-from maxmargin.io._onnx._table import Columns, Table, joined
+from maxmargin.io._onnx._graph import Columns, Graph, Table, joined
 
 #: What stands for missing text.
 NO_TEXT = ""

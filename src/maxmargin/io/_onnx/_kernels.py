@@ -7,14 +7,17 @@ that one translation of every kernel serves both.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin._types import FloatArray
+from maxmargin._validation import Scaling, scaled
+from maxmargin.delivered import Fitted, KernelFitted, LinearFitted
 from maxmargin.exceptions import ExportError
 from maxmargin.io._onnx._graph import Graph
 from maxmargin.kernels import (
@@ -27,7 +30,9 @@ from maxmargin.kernels import (
     Laplacian,
     Linear,
     Matern,
+    Op,
     Polynomial,
+    Precomputed,
     QuadraticForm,
     RationalQuadratic,
     Sigmoid,
@@ -38,78 +43,28 @@ from maxmargin.kernels.compositions import Exp, PolynomialOf, Power, Product, Su
 BLOCK_VALUES = 2**14
 
 
-class Base(ABC):
-    """Values of pairs of rows, each computed once."""
-
-    def __init__(self, graph: Graph, X: str):
-        self.graph, self.X = graph, X
-
-    @cached_property
-    def _sq_norms(self) -> str:
-        """(rows, 1) squared norms of the input rows."""
-        return self.graph.reduce("SumSquare", self.X)
-
-    @abstractmethod
-    def dot(self) -> str:
-        """x.z"""
-
-    @abstractmethod
-    def square(self) -> str:
-        """||x - z||^2"""
-
-    @abstractmethod
-    def root(self) -> str:
-        """||x - z||"""
-
-    @abstractmethod
-    def l1(self) -> str:
-        """||x - z||_1"""
-
-    @abstractmethod
-    def chi2(self) -> str:
-        """sum_j (x_j - z_j)^2 / (x_j + z_j)"""
-
-    @abstractmethod
-    def cosine(self) -> str:
-        """x.z / (||x|| ||z||)"""
-
-    @abstractmethod
-    def form(self, kernel: Any) -> str:
-        """x' A z"""
-
-    @abstractmethod
-    def over(self, kernel: Kernel) -> str:
-        """k(x, x) + k(z, z) - 2 k(x, z)"""
-
-    @abstractmethod
-    def full(self, value: float) -> str:
-        """The same value for every pair."""
-
-
-class Cross(Base):
+class Cross:
     """Input rows against fixed rows Z: (rows, m) values."""
 
     def __init__(self, graph: Graph, X: str, Z: FloatArray):
-        super().__init__(graph, X)
-        self.Z = Z
+        self.graph, self.X, self.Z = graph, X, Z
 
     @cached_property
-    def _dot(self) -> str:
+    def _sq_norms(self) -> str:
+        return self.graph.reduce("SumSquare", self.X)
+
+    @cached_property
+    def dot(self) -> str:
+        """x.z"""
         return self.graph.product(self.X, self.Z.T)
 
-    def dot(self) -> str:
-        return self._dot
-
     @cached_property
-    def _square(self) -> str:
-        """By ||x||^2 + ||z||^2 - 2 x.z around the mean of Z, so that far-away data lose no digits."""
+    def square(self) -> str:
+        """||x - z||^2, by ||x||^2 + ||z||^2 - 2 x.z around the mean of Z, so that far-away data lose no digits."""
         g, center = self.graph, self.Z.mean(axis=0)
         x, z = g.op("Sub", self.X, center), self.Z - center
         norms = g.op("Add", g.reduce("SumSquare", x), np.square(z).sum(axis=1)[None])
         return g.op("Max", g.op("Sub", norms, g.product(x, 2.0 * z.T)), 0.0)
-
-    def square(self) -> str:
-        return self._square
 
     def _by_features(self, value: Callable[[str, FloatArray], str]) -> str:
         """value(x, z), (rows, some of Z), of x (rows, 1, d) and z (1, some of Z, d): for all of Z."""
@@ -119,24 +74,20 @@ class Cross(Base):
         return g.join([value(x, block) for block in blocks])
 
     @cached_property
-    def _root(self) -> str:
-        """By differences: where x is close to z a root would lift rounding errors of the expansion to 1e-8."""
+    def root(self) -> str:
+        """||x - z||, by differences: near z a root would lift rounding errors of the expansion to 1e-8."""
         g = self.graph
         return g.op("Sqrt", self._by_features(lambda x, z: g.reduce("SumSquare", g.op("Sub", x, z), 2, keep=False)))
 
-    def root(self) -> str:
-        return self._root
-
     @cached_property
-    def _l1(self) -> str:
+    def l1(self) -> str:
+        """||x - z||_1"""
         g = self.graph
         return self._by_features(lambda x, z: g.reduce("Sum", g.op("Abs", g.op("Sub", x, z)), 2, keep=False))
 
-    def l1(self) -> str:
-        return self._l1
-
     @cached_property
-    def _chi2(self) -> str:
+    def chi2(self) -> str:
+        """sum_j (x_j - z_j)^2 / (x_j + z_j)"""
         g = self.graph
 
         def value(x: str, z: FloatArray) -> str:
@@ -147,43 +98,51 @@ class Cross(Base):
 
         return self._by_features(value)
 
-    def chi2(self) -> str:
-        return self._chi2
-
+    @property
     def cosine(self) -> str:
+        """x.z / (||x|| ||z||)"""
         g = self.graph
         norms = g.op("Sqrt", self._sq_norms)
         positive = g.op("Greater", norms, 0.0)
         inverse = g.op("Where", positive, g.op("Div", 1.0, norms), 0.0)
         own = np.linalg.norm(self.Z, axis=1)
-        return g.op("Mul", g.op("Mul", self.dot(), inverse), np.divide(1.0, own, out=np.zeros_like(own), where=own > 0))
+        return g.op("Mul", g.op("Mul", self.dot, inverse), np.divide(1.0, own, out=np.zeros_like(own), where=own > 0))
 
     def form(self, kernel: Any) -> str:
+        """x' A z"""
         return self.graph.product(self.X, kernel.A @ self.Z.T)
 
     def over(self, kernel: Kernel) -> str:
+        """k(x, x) + k(z, z) - 2 k(x, z)"""
         g = self.graph
         own = expression(kernel, Diagonal(g, self.X))
         norms = g.op("Add", own, kernel._diagonal(self.Z)[None])
         return g.op("Max", g.op("Sub", norms, g.op("Mul", expression(kernel, self), 2.0)), 0.0)
 
     def full(self, value: float) -> str:
+        """The same value for every pair."""
         return self.graph.constant(np.full((1, len(self.Z)), value))
 
 
-class Diagonal(Base):
+class Diagonal:
     """Input rows against themselves: (rows, 1) values."""
 
-    def dot(self) -> str:
-        return self._sq_norms
+    def __init__(self, graph: Graph, X: str):
+        self.graph, self.X = graph, X
 
+    @cached_property
+    def dot(self) -> str:
+        return self.graph.reduce("SumSquare", self.X)
+
+    @property
     def square(self) -> str:
         return self.full(0.0)
 
     root = l1 = chi2 = square
 
+    @property
     def cosine(self) -> str:
-        return self.graph.number(self.graph.op("Greater", self._sq_norms, 0.0))
+        return self.graph.number(self.graph.op("Greater", self.dot, 0.0))
 
     def form(self, kernel: Any) -> str:
         return self.graph.reduce("SumSquare", self.graph.product(self.X, kernel._root))
@@ -195,6 +154,9 @@ class Diagonal(Base):
         return self.graph.constant(np.full((1, 1), value))
 
 
+Base = Cross | Diagonal
+
+
 # -- one line per kernel ---------------------------------------------------------------------------------------
 
 
@@ -203,16 +165,16 @@ def _exp(base: Base, tensor: str, rate: float) -> str:
 
 
 def _gaussian(kernel: Gaussian, base: Base) -> str:
-    return _exp(base, base.square() if kernel.over is None else base.over(kernel.over), -kernel._gamma)
+    return _exp(base, base.square if kernel.over is None else base.over(kernel.over), -kernel._gamma)
 
 
 def _polynomial(kernel: Polynomial, base: Base) -> str:
-    return base.graph.op("Pow", base.graph.affine(base.dot(), kernel.gamma, kernel.coef0), float(kernel.degree))
+    return base.graph.op("Pow", base.graph.affine(base.dot, kernel.gamma, kernel.coef0), float(kernel.degree))
 
 
 def _matern(kernel: Matern, base: Base) -> str:
     g = base.graph
-    r = g.op("Mul", base.root(), kernel._rate)
+    r = g.op("Mul", base.root, kernel._rate)
     decay = g.op("Exp", g.op("Neg", r))
     if kernel.nu == 0.5:
         return decay
@@ -223,7 +185,7 @@ def _matern(kernel: Matern, base: Base) -> str:
 
 
 def _rational(kernel: RationalQuadratic, base: Base) -> str:
-    return base.graph.op("Pow", base.graph.affine(base.square(), kernel._rate, 1.0), -float(kernel.alpha))
+    return base.graph.op("Pow", base.graph.affine(base.square, kernel._rate, 1.0), -float(kernel.alpha))
 
 
 def _polynomial_of(kernel: PolynomialOf, base: Base) -> str:
@@ -239,17 +201,17 @@ def _pair(operator: str) -> Callable[[Any, Base], str]:
 
 
 _TRANSLATIONS: dict[type, Callable[[Any, Base], str]] = {
-    Linear: lambda kernel, base: base.dot(),
+    Linear: lambda kernel, base: base.dot,
     Constant: lambda kernel, base: base.full(kernel.c),
     Polynomial: _polynomial,
-    Sigmoid: lambda kernel, base: base.graph.op("Tanh", base.graph.affine(base.dot(), kernel.c1, kernel.c2)),
+    Sigmoid: lambda kernel, base: base.graph.op("Tanh", base.graph.affine(base.dot, kernel.c1, kernel.c2)),
     Gaussian: _gaussian,
-    Exponential: lambda kernel, base: _exp(base, base.root(), -kernel.gamma),
+    Exponential: lambda kernel, base: _exp(base, base.root, -kernel.gamma),
     Matern: _matern,
     RationalQuadratic: _rational,
-    Laplacian: lambda kernel, base: _exp(base, base.l1(), -kernel.gamma),
-    ChiSquared: lambda kernel, base: _exp(base, base.chi2(), -kernel.gamma),
-    Cosine: lambda kernel, base: base.cosine(),
+    Laplacian: lambda kernel, base: _exp(base, base.l1, -kernel.gamma),
+    ChiSquared: lambda kernel, base: _exp(base, base.chi2, -kernel.gamma),
+    Cosine: lambda kernel, base: base.cosine,
     QuadraticForm: lambda kernel, base: base.form(kernel),
     Sum: _pair("Add"),
     Product: _pair("Mul"),
@@ -268,3 +230,85 @@ def expression(kernel: Kernel, base: Base) -> str:
             "kernels of maxmargin.kernels without .warp() and .of(), or kernel='precomputed'"
         )
     return translate(kernel, base)
+
+
+# -- What every machine begins with: sums of kernel values, sum_i coef_i k(x_i, x) + b, or of features, w.x + b -----
+
+
+#: Rounding errors of a sum, relative to the sum of its terms' sizes: of float64, and where kernel values are functions
+#: of the root of a distance, which makes the back end's rounding of a squared distance that is nearly 0 felt.
+ROUNDING, ROUNDING_OF_ROOTS = 256 * float(np.finfo(float).eps), 1e-6
+
+
+def dense(values: Any) -> FloatArray:
+    """As a dense float64 array."""
+    return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class LinearSums:
+    """w.x + b for every line w of ``weights``."""
+
+    weights: FloatArray  # (sums, d)
+    intercept: FloatArray  # (sums,)
+
+    def tensor(self, graph: Graph, X: str) -> str:
+        """(rows, sums) values."""
+        return graph.op("Add", graph.product(X, self.weights.T), self.intercept)
+
+    def rounding(self, X: Any) -> FloatArray:
+        """(rows, sums): by how much two ways to add the terms up may differ."""
+        return ROUNDING * (np.abs(dense(X)) @ np.abs(self.weights.T) + np.abs(self.intercept))
+
+
+@dataclass(frozen=True)
+class KernelSums:
+    """sum_i coef_i k(x_i, x) + b for every column of ``coef``; a precomputed kernel has columns instead of rows x_i."""
+
+    kernel: Kernel
+    vectors: FloatArray  # (m, d)
+    columns: Any  # numbers of the m training rows
+    coef: FloatArray  # (m, sums)
+    intercept: FloatArray  # (sums,)
+    scaling: Scaling | None = None  # of rows, before the kernel sees them
+
+    def values(self, graph: Graph, X: str) -> str:
+        """(rows, m) kernel values."""
+        if isinstance(self.kernel, Precomputed):
+            return graph.take(X, self.columns)
+        return expression(self.kernel, Cross(graph, scaled_tensor(graph, X, self.scaling), self.vectors))
+
+    def tensor(self, graph: Graph, X: str) -> str:
+        """(rows, sums) values."""
+        return graph.op("Add", graph.product(self.values(graph, X), self.coef), self.intercept)
+
+    def rounding(self, X: Any) -> FloatArray:
+        """(rows, sums): by how much two ways to add the terms up may differ."""
+        given = isinstance(self.kernel, Precomputed)
+        K = dense(X)[:, self.columns] if given else self.kernel(scaled(X, self.scaling), self.vectors)
+        rooted = not given and any(op == Op.SQRT for op, _ in self.kernel.lower().operations)
+        share = ROUNDING_OF_ROOTS if rooted else ROUNDING
+        return share * (np.abs(K) @ np.abs(self.coef) + np.abs(self.intercept))
+
+
+def scaled_tensor(graph: Graph, X: str, scaling: Scaling | None) -> str:
+    """Rows as the kernel sees them."""
+    if scaling is None:
+        return X
+    return graph.op("Div", graph.op("Sub", X, scaling.center[None]), scaling.scale[None])
+
+
+def sums_of(fitted: Fitted) -> LinearSums | KernelSums:
+    """What a model adds up for every row, of a linear kernel by its weights; one-class machines without offset."""
+    intercept = np.zeros(1) if fitted.machine in ("OneClassSVM", "SVDD") else fitted.intercept
+    if isinstance(fitted, LinearFitted):
+        return LinearSums(fitted.W, intercept)
+    assert isinstance(fitted, KernelFitted)  # there are two families
+    coef, vectors = dense(fitted.coef), dense(fitted.vectors)
+    if len(coef) == 0:
+        return LinearSums(np.zeros((coef.shape[1], fitted.model.n_features_in_)), intercept)
+    if isinstance(fitted.kernel, Linear):
+        scaling = fitted.scaling or Scaling.none(fitted.model.n_features_in_)
+        weights = np.ascontiguousarray((vectors.T @ coef).T) / scaling.scale
+        return LinearSums(weights, intercept - weights @ scaling.center)
+    return KernelSums(fitted.kernel, vectors, fitted.support, coef, intercept, fitted.scaling)

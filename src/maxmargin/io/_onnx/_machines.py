@@ -8,29 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
 from maxmargin._types import Array, FloatArray
-from maxmargin.delivered import ON_BOUNDARY, read
-from maxmargin.estimators import (
-    LSSVC,
-    SGDSVC,
-    SVC,
-    SVDD,
-    SVR,
-    KernelDiscriminantAnalysis,
-    KernelLeastSquares,
-    KernelPegasosSVC,
-    KernelPerceptron,
-    LinearClassifier,
-    LinearRegressor,
-    LinearSVC,
-    LinearSVR,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    PegasosSVC,
-    Perceptron,
-)
+from maxmargin.delivered import ON_BOUNDARY, is_ours, read
+from maxmargin.estimators import SVDD, KernelDiscriminantAnalysis, KernelLeastSquares
 from maxmargin.exceptions import ExportError
 from maxmargin.io._onnx._decisions import (
     calibrated,
@@ -42,8 +24,7 @@ from maxmargin.io._onnx._decisions import (
     positive_or_not,
 )
 from maxmargin.io._onnx._graph import DOUBLE, INT64, Graph, tensor_kind
-from maxmargin.io._onnx._kernels import Diagonal, expression
-from maxmargin.io._onnx._sums import ROUNDING, KernelSums, LinearSums, scaled_tensor, sums_of
+from maxmargin.io._onnx._kernels import ROUNDING, Diagonal, KernelSums, LinearSums, expression, scaled_tensor, sums_of
 from maxmargin.kernels import Precomputed
 from maxmargin.multiclass import LIKELIHOOD
 
@@ -78,8 +59,10 @@ class Exported:
 
 def export_machine(graph: Graph, machine: Any, X: str) -> Exported:
     """Append a machine to the graph that has its rows in ``X``."""
-    for kinds, translate in _TRANSLATIONS:
-        if isinstance(machine, kinds):
+    if isinstance(machine, KernelDiscriminantAnalysis):
+        return _discriminant(graph, machine, X)
+    for is_one, translate in _TRANSLATIONS:
+        if is_ours(machine) and is_one(machine):
             return translate(graph, machine, X)
     raise ExportError(f"a model of type {type(machine).__name__} cannot be exported; what can be: {MACHINES}")
 
@@ -238,10 +221,8 @@ def _outliers(graph: Graph, machine: Any, X: str) -> Exported:
     return Exported(raw, 1, outputs, own, decide, rounding)
 
 
-_TRANSLATIONS: list[tuple[Any, Callable[[Graph, Any, str], Exported]]] = [
-    ((SVC, NuSVC, LSSVC, KernelPegasosSVC, KernelPerceptron), _classifier),
-    ((LinearSVC, LinearClassifier, PegasosSVC, SGDSVC, Perceptron), _classifier),
-    (KernelDiscriminantAnalysis, _discriminant),
-    ((SVR, NuSVR, LinearSVR, LinearRegressor, KernelLeastSquares), _regressor),
-    ((OneClassSVM, SVDD), _outliers),
+_TRANSLATIONS: list[tuple[Callable[[Any], bool], Callable[[Graph, Any, str], Exported]]] = [
+    (is_classifier, _classifier),
+    (is_regressor, _regressor),
+    (is_outlier_detector, _outliers),
 ]

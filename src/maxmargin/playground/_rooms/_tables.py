@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin import KernelDiscriminantAnalysis
-from maxmargin.playground._checks import BadRequest, choice
+from maxmargin.playground._checks import MOST_POINTS, BadRequest, choice
 from maxmargin.playground._frames import Answer
 from maxmargin.playground._jobs import Job
-from maxmargin.playground._limits import MOST_POINTS
 
 MOST_COLUMNS, MOST_CLASSES = 100, 9
 #: A number as half of the world writes it.
@@ -60,7 +59,7 @@ def read_table(body: Mapping[str, Any], job: Job) -> Answer:
     if method == "columns":
         plane = np.column_stack([table.column(x), table.column(y)])[kept]
     else:
-        plane, axes = _projected(np.column_stack([table.column(name) for name in features])[kept], classes, method, job)
+        plane, axes = _projected(np.column_stack([table.column(name) for name in features])[kept], classes, method)
     chosen = np.sort(np.random.default_rng(0).permutation(len(plane))[:MOST_POINTS])
     notes = table.notes + ([f"{MOST_POINTS:,} of {len(plane):,} rows are shown"] if len(chosen) < len(plane) else [])
     places = _fitted(plane[chosen])
@@ -104,7 +103,7 @@ def _parsed(text: str) -> Table:
 
 
 def _typed(names: list[str], cells: list[list[str]], notes: list[str]) -> Table:
-    """Columns in which most cells are numbers are numeric; rows in which such a cell is none are left out."""
+    """Columns in which most cells are numbers are numeric; rows in which such a cell is not a number are left out."""
     by_column = list(zip(*cells, strict=True))
     numeric = [sum(map(_is_number, column)) > len(column) / 2 for column in by_column]
     kept = [
@@ -149,7 +148,7 @@ def _classes(table: Table, label: str | None) -> tuple[np.ndarray, list[str], np
     return np.searchsorted(chosen, column[kept]) + 1, names, kept
 
 
-def _projected(X: np.ndarray, y: np.ndarray, method: str, job: Job) -> tuple[np.ndarray, list[str]]:
+def _projected(X: np.ndarray, y: np.ndarray, method: str) -> tuple[np.ndarray, list[str]]:
     """Two directions of scaled columns: principal components, or kernel discriminants (one per class but one)."""
     from sklearn.decomposition import PCA
 

@@ -10,13 +10,11 @@ import scipy.linalg
 
 from maxmargin.kernels import Polynomial, check_mercer
 from maxmargin.maps import PolynomialMap
-from maxmargin.playground._checks import BadRequest, choice, number, points, view, whole
+from maxmargin.playground._checks import FINEST_GRID, BadRequest, choice, number, points, view, whole
 from maxmargin.playground._frames import Answer
 from maxmargin.playground._jobs import Handler, Job
-from maxmargin.playground._limits import FINEST_GRID
-from maxmargin.playground._rooms._compositions import composition_of
-from maxmargin.playground._rooms._expressions import Call, array_code
-from maxmargin.playground._rooms._fitting import fit, grid
+from maxmargin.playground._rooms._expressions import Call, array_code, composition_of
+from maxmargin.playground._rooms._machines import fit, grid
 
 #: Rows of a Gram matrix: its eigenvalues take time that grows with the third power.
 MOST_ROWS = 400

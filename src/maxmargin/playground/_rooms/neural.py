@@ -10,13 +10,11 @@ import numpy as np
 from sklearn.neural_network import MLPClassifier
 
 from maxmargin import NotSeparableError
-from maxmargin.playground._checks import BadRequest, choice, number, numbers, points, view, whole
+from maxmargin.playground._checks import FINEST_GRID, BadRequest, choice, number, numbers, points, view, whole
 from maxmargin.playground._frames import Answer
 from maxmargin.playground._jobs import Handler, Job
-from maxmargin.playground._limits import FINEST_GRID
 from maxmargin.playground._rooms._expressions import Call, array_code
-from maxmargin.playground._rooms._fitting import fit, grid, proof
-from maxmargin.playground._rooms._machines import read_problem
+from maxmargin.playground._rooms._machines import fit, grid, proof, read_request
 
 ACTIVATIONS = ("relu", "tanh", "logistic", "identity")
 MOST_LAYERS, MOST_NEURONS, MOST_EPOCHS = 4, 64, 3000
@@ -26,7 +24,7 @@ TRAIN_SECONDS = 6.0
 FRAME_SECONDS = 0.05
 
 
-class Rows(NamedTuple):
+class Points(NamedTuple):
     """The points, and which of them no machine sees while it is fitted."""
 
     X: np.ndarray
@@ -63,7 +61,7 @@ def train(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
 def machine(body: Mapping[str, Any], job: Job) -> Answer:
     """The support vector machine."""
     rows = _rows(body)
-    call = read_problem({**body, "task": "classify", "solver": "decomposition"}).call
+    call = read_request({**body, "task": "classify", "solver": "decomposition"}).call
     code = _program([f"from maxmargin import {call.name}", *_kernels(call)], call.code(), rows, ["model.fit({X}, {y})"])
     try:
         fitted = fit(call, rows.X[~rows.held], rows.y[~rows.held], job)
@@ -78,7 +76,7 @@ def machine(body: Mapping[str, Any], job: Job) -> Answer:
 KINDS: dict[str, Handler] = {"train": train, "machine": machine}
 
 
-def _rows(body: Mapping[str, Any]) -> Rows:
+def _rows(body: Mapping[str, Any]) -> Points:
     X, y = points(body)
     every = whole(body, "held", 0, 10, 0)
     held = np.arange(len(X)) % every == 0 if every else np.zeros(len(X), dtype=bool)
@@ -86,7 +84,7 @@ def _rows(body: Mapping[str, Any]) -> Rows:
         raise BadRequest("points of two classes are needed: choose another class and click to add one")
     if len(np.unique(y)) > len(np.unique(y[~held])):
         raise BadRequest("every point of a class is held out: add points of it, or train on all")
-    return Rows(X, y, every, held)
+    return Points(X, y, every, held)
 
 
 def _network(body: Mapping[str, Any]) -> Call:
@@ -105,7 +103,9 @@ def _network(body: Mapping[str, Any]) -> Call:
     )
 
 
-def _picture(model: Any, rows: Rows, body: Mapping[str, Any], job: Job) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _picture(
+    model: Any, rows: Points, body: Mapping[str, Any], job: Job
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Scores (two classes) or classes (more) on the grid, and how many points are right."""
     columns, lines = whole(body, "columns", 2, FINEST_GRID, 100), whole(body, "rows", 2, FINEST_GRID, 75)
     cells, right = grid(view(body), columns, lines), model.predict(rows.X) == rows.y
@@ -126,7 +126,7 @@ def _picture(model: Any, rows: Rows, body: Mapping[str, Any], job: Job) -> tuple
 # -- the code on the page -----------------------------------------------------------------------------------------
 
 
-def _network_code(call: Call, rows: Rows, classes: np.ndarray, epochs: int) -> str:
+def _network_code(call: Call, rows: Points, classes: np.ndarray, epochs: int) -> str:
     fitting = [f"for epoch in range({epochs}):", f"    model.partial_fit({{X}}, {{y}}, classes={classes.tolist()})"]
     return _program(["from sklearn.neural_network import MLPClassifier"], call.code(), rows, fitting)
 
@@ -135,7 +135,7 @@ def _kernels(call: Call) -> list[str]:
     return [f"from maxmargin.kernels import {', '.join(sorted(call.names()))}"] if call.names() else []
 
 
-def _program(imports: list[str], made: str, rows: Rows, fitting: list[str]) -> str:
+def _program(imports: list[str], made: str, rows: Points, fitting: list[str]) -> str:
     X, y = ("X[~held]", "y[~held]") if rows.every else ("X", "y")
     lines = ["import numpy as np", *imports, "", f"X = np.array({array_code(rows.X)})"]
     lines.append(f"y = np.array({array_code(rows.y)})")

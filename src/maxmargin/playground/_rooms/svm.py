@@ -10,13 +10,11 @@ import numpy as np
 
 from maxmargin import NotSeparableError
 from maxmargin.inspection import ZONES, margins
-from maxmargin.playground._checks import choice, view, whole
+from maxmargin.playground._checks import FINEST_GRID, choice, view, whole
 from maxmargin.playground._frames import Answer
 from maxmargin.playground._jobs import Handler, Job
-from maxmargin.playground._limits import FINEST_GRID
 from maxmargin.playground._rooms._expressions import Call, script
-from maxmargin.playground._rooms._fitting import Fitted, fit, grid, proof
-from maxmargin.playground._rooms._machines import SCHEMES, Problem, read_problem
+from maxmargin.playground._rooms._machines import SCHEMES, Fitted, Request, fit, grid, proof, read_request
 from maxmargin.playground._rooms._points import NAMES, part_names, point_facts, task_names, tube_of, without_noise
 from maxmargin.playground._rooms._tables import read_table
 
@@ -38,32 +36,32 @@ ROUNDING = 1e-16
 
 def fit_points(body: Mapping[str, Any], job: Job) -> Answer:
     """The machine on the screen: its scores on a grid, and every point's part in it."""
-    problem = read_problem(body)
+    request = read_request(body)
     fine = choice(body, "detail", ("coarse", "fine"), "fine") == "fine"
     if not fine:
-        problem = _while_moving(problem)
+        request = _while_moving(request)
     try:
-        fitted = fit(problem.call, problem.X, problem.y, job)
+        fitted = fit(request.call, request.X, request.y, job)
     except NotSeparableError as error:
-        return _not_separable(problem, error)
-    answer = _picture(problem, fitted, body, job)
-    return Answer({**answer.values, **_words(problem, fitted)}, answer.arrays) if fine else answer
+        return _not_separable(request, error)
+    answer = _picture(request, fitted, body, job)
+    return Answer({**answer.values, **_words(request, fitted)}, answer.arrays) if fine else answer
 
 
 def animate(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
     """The solver at work: the machine after 1, 2, 3, ... steps, each a fit from the start with so many."""
-    problem = read_problem(body)
-    call = _scheduled(problem, job)
-    moments = _moments(problem)
+    request = read_request(body)
+    call = _scheduled(request, job)
+    moments = _moments(request)
     for number, steps in enumerate(moments):
-        so_far = problem._replace(call=call.having(**{problem.steps: steps}))
+        so_far = request._replace(call=call.having(**{request.steps: steps}))
         try:
-            fitted = fit(so_far.call, problem.X, problem.y, job)
+            fitted = fit(so_far.call, request.X, request.y, job)
         except NotSeparableError as error:
-            yield _not_separable(problem, error)
+            yield _not_separable(request, error)
             return
         answer = _picture(so_far, fitted, body, job)
-        words = {"steps": steps, "unit": problem.unit, "frame": number, "frames": len(moments)}
+        words = {"steps": steps, "unit": request.unit, "frame": number, "frames": len(moments)}
         yield Answer({**answer.values, **words, "code": _code(so_far)}, answer.arrays)
         if _finished(fitted.model):
             return
@@ -71,11 +69,11 @@ def animate(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
 
 def trace(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
     """How the gap falls: the certificates of fits that end after 1, 2, 4, ... steps."""
-    problem = read_problem(body)
-    call = _scheduled(problem, job)
-    for steps in _moments(problem):
+    request = read_request(body)
+    call = _scheduled(request, job)
+    for steps in _moments(request):
         try:
-            model = fit(call.having(**{problem.steps: steps}), problem.X, problem.y, job).model
+            model = fit(call.having(**{request.steps: steps}), request.X, request.y, job).model
         except NotSeparableError:
             return
         certificate = proof(model)
@@ -83,7 +81,7 @@ def trace(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
             return
         gap = max(certificate["relative_gap"], ROUNDING)
         if np.isfinite(gap):  # a hard margin has no finite primal value before every row is beyond it
-            yield Answer({**certificate, "relative_gap": gap, "steps": steps, "unit": problem.unit})
+            yield Answer({**certificate, "relative_gap": gap, "steps": steps, "unit": request.unit})
         if _finished(model):
             return
 
@@ -91,16 +89,16 @@ def trace(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
 def schemes(body: Mapping[str, Any], job: Job) -> Iterator[Answer]:
     """Ways to decide between many classes, one after the other."""
     for scheme in SCHEMES:
-        problem = read_problem({**body, "multiclass": scheme, "solver": "decomposition"})
+        request = read_request({**body, "multiclass": scheme, "solver": "decomposition"})
         try:
-            fitted = fit(problem.call, problem.X, problem.y, job)
+            fitted = fit(request.call, request.X, request.y, job)
         except NotSeparableError:
             yield Answer({"scheme": scheme, "separable": False, "message": "not separable"})
             continue
         except ValueError as error:  # this scheme has no such machine; the others may
             yield Answer({"scheme": scheme, "separable": False, "message": str(error)})
             continue
-        model, answer = fitted.model, _picture(problem, fitted, body, job)
+        model, answer = fitted.model, _picture(request, fitted, body, job)
         about = {"scheme": scheme, "machines": int(np.size(model.intercept_)), "vectors": len(model.support_)}
         yield Answer({**answer.values, **about}, answer.arrays)
 
@@ -118,9 +116,9 @@ KINDS: dict[str, Handler] = {
 # -- what the answers hold ----------------------------------------------------------------------------------------
 
 
-def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any], job: Job) -> Answer:
+def _picture(request: Request, fitted: Fitted, body: Mapping[str, Any], job: Job) -> Answer:
     """Scores (two classes, one class), classes (more of them) or a curve (regression) on the grid, and the points."""
-    model, task = fitted.model, problem.task
+    model, task = fitted.model, request.task
     columns, rows = whole(body, "columns", 2, FINEST_GRID, 100), whole(body, "rows", 2, FINEST_GRID, 80)
     began, where = time.perf_counter(), view(body)
     arrays: dict[str, np.ndarray] = {}
@@ -128,7 +126,7 @@ def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any], job: Job
     if task == "regress":
         x = np.linspace(where[0], where[1], columns)
         arrays["curve"] = job.drawn(model.predict, x[:, None]).astype(np.float32)
-        values["tube"] = tube_of(model, problem.X, problem.y)
+        values["tube"] = tube_of(model, request.X, request.y)
     else:
         cells = grid(where, columns, rows)
         if task == "classify" and len(model.classes_) > 2:
@@ -139,8 +137,8 @@ def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any], job: Job
             values["constant"] = bool(np.ptp(scores) == 0)
     values["milliseconds"] = {"fit": fitted.milliseconds, "grid": 1e3 * (time.perf_counter() - began)}
     if task == "classify":
-        values |= {"classes": model.classes_, "width": _width(model, problem)}
-    facts = point_facts(model, task, problem.X, problem.y, _near(problem, model))
+        values |= {"classes": model.classes_, "width": _width(model, request)}
+    facts = point_facts(model, task, request.X, request.y, _near(request, model))
     values |= {"certificate": proof(model), "vectors": int(facts["support"].sum()) if "support" in facts else None}
     if hasattr(model, "mistakes_"):
         values["mistakes"] = int(np.sum(model.mistakes_))
@@ -149,85 +147,85 @@ def _picture(problem: Problem, fitted: Fitted, body: Mapping[str, Any], job: Job
     return Answer(values, {**arrays, **facts})
 
 
-def _while_moving(problem: Problem) -> Problem:
-    """The same, as far as a moving picture shows it, for solvers that take most of their time for the rest."""
-    if problem.single:
-        return problem._replace(call=problem.call.having(gap_tol=SEEN))
-    if problem.solver == "dual-gradient":
-        return problem._replace(call=problem.call.having(max_iter=FEWER_STEPS))
-    return problem
+def _while_moving(request: Request) -> Request:
+    """The same, only as exact as a moving picture shows, for solvers that spend most of their time on the rest."""
+    if request.single:
+        return request._replace(call=request.call.having(gap_tol=SEEN))
+    if request.solver == "dual-gradient":
+        return request._replace(call=request.call.having(max_iter=FEWER_STEPS))
+    return request
 
 
-def _near(problem: Problem, model: Any) -> float | None:
+def _near(request: Request, model: Any) -> float | None:
     """How near to a margin is on it: what inspection says; of a rough picture as near as the fit was asked to come."""
-    return min(0.4, max(1e-3, 2 * model.certificate_.kkt)) if "gap_tol" in problem.call.options else None
+    return min(0.4, max(1e-3, 2 * model.certificate_.kkt)) if "gap_tol" in request.call.options else None
 
 
-def _words(problem: Problem, fitted: Fitted) -> dict[str, Any]:
+def _words(request: Request, fitted: Fitted) -> dict[str, Any]:
     """What is said of a model when it is not being dragged about."""
     model = fitted.model
     words: dict[str, Any] = {
-        "names": NAMES[problem.task],
+        "names": NAMES[request.task],
         "zones": ZONES,
-        "code": _code(problem),
+        "code": _code(request),
         "stopped": int(getattr(model, "fit_status_", 0)) != 0,
-        "machine": problem.call.name,
-        "unit": problem.unit,
+        "machine": request.call.name,
+        "unit": request.unit,
     }
-    if problem.task == "classify":
-        words |= {"tasks": task_names(model, problem.X, problem.y), "parts": part_names(model)}
+    if request.task == "classify":
+        words |= {"tasks": task_names(model, request.X, request.y), "parts": part_names(model)}
     return words
 
 
-def _width(model: Any, problem: Problem) -> float | None:
+def _width(model: Any, request: Request) -> float | None:
     """The width of the strip between two classes."""
-    if len(model.classes_) > 2 or problem.solver == "perceptron":  # whose scale means nothing
+    if len(model.classes_) > 2 or request.solver == "perceptron":  # whose scale means nothing
         return None
     try:
-        return float(margins(model, problem.X, problem.y).width)
+        return float(margins(model, request.X, request.y).width)
     except (TypeError, ValueError):  # machines that inspection does not read
         return None
 
 
-def _not_separable(problem: Problem, error: NotSeparableError) -> Answer:
+def _not_separable(request: Request, error: NotSeparableError) -> Answer:
     """No hard margin: the weights that write one point as a mean of the rows of each class."""
     weights = error.witness if isinstance(error.witness, tuple) else (error.witness,)
     arrays = {"positive": weights[0], "negative": weights[-1]}
-    values = {"task": problem.task, "separable": False, "message": str(error), "code": _code(problem)}
+    values = {"task": request.task, "separable": False, "message": str(error), "code": _code(request)}
     return Answer(values, {name: np.asarray(w, dtype=np.float32) for name, w in arrays.items()})
 
 
-def _code(problem: Problem) -> str:
-    if problem.solver == "perceptron":  # which has no optimum, hence no certificate
+def _code(request: Request) -> str:
+    if request.solver == "perceptron":  # which has no optimum, hence no certificate
         closing = ["print(model.mistakes_, 'mistakes')"]
-    elif problem.single or "multiclass" not in problem.call.options:
+    elif request.single or "multiclass" not in request.call.options:
         closing = ["print(model.certificate_)"]
     else:
         closing = ["print('primal', sum(one.primal for one in model.certificates_))"]
         closing.append("print('dual', sum(one.dual for one in model.certificates_))")
-    if problem.task == "classify":
+    if request.task == "classify":
         closing.append("print('accuracy', model.score(X, y))")
-    return script(problem.call, problem.X, problem.y, closing)
+    return script(request.call, request.X, request.y, closing)
 
 
 # -- animations ---------------------------------------------------------------------------------------------------
 
 
-def _scheduled(problem: Problem, job: Job) -> Call:
+def _scheduled(request: Request, job: Job) -> Call:
     """SGD's steps as the whole fit would choose them, so that every moment belongs to one and the same run.
 
     Machines for many classes choose each for itself, and are left to it.
     """
-    if problem.solver != "sgd":
-        return problem.call
-    schedules = fit(problem.call, problem.X, problem.y, job).model.schedule_
+    if request.solver != "sgd":
+        return request.call
+    schedules = fit(request.call, request.X, request.y, job).model.schedule_
     if len(schedules) > 1:
-        return problem.call
-    return problem.call.having(schedule=tuple(float(value) for value in schedules[0]))
+        return request.call
+    return request.call.having(schedule=tuple(float(value) for value in schedules[0]))
 
 
-def _moments(problem: Problem) -> list[int]:
-    first, ratio, last = KERNEL_PASSES if problem.call.name == "KernelPegasosSVC" else MOMENTS[problem.solver]
+def _moments(request: Request) -> list[int]:
+    first, ratio, last = KERNEL_PASSES if request.call.name == "KernelPegasosSVC" else MOMENTS[request.solver]
     found = [first]
     while found[-1] < last:
         found.append(min(last, max(found[-1] + 1, int(found[-1] * ratio))))

@@ -1,23 +1,28 @@
-"""Every public estimator of maxmargin: which attributes it has after a fit, and of what shapes.
+"""What of maxmargin a model file can hold: every public estimator with its attributes, and what they are made of.
 
-A new estimator needs a line in :func:`entries`, and its own fitted attributes if no family has them.
+The machines are those of :mod:`maxmargin.delivered`; what one has besides its family's attributes stands in a table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 
-from maxmargin import estimators, maps, selection
-from maxmargin.calibration import Sigmoid
+from maxmargin import estimators, kernels, losses, maps, penalties, selection
+from maxmargin.calibration import Conformal, Isotonic, Sigmoid, VennAbers
 from maxmargin.certificates import Certificate, Scaling
-from maxmargin.delivered import FoldTables, Support, has_scheme
-from maxmargin.io._entry import Entry, check_array, check_shapes
-from maxmargin.kernels import Kernel
-from maxmargin.multiclass import BINARY, SINGLE
+from maxmargin.delivered import KERNEL, LINEAR, Folds, FoldTables, Support, has_scheme
+from maxmargin.io._registry import Entry, check_array, check_shapes, field_names
+from maxmargin.kernels import Function, Kernel, QuadraticForm
+from maxmargin.kernels.compositions import Exp, PolynomialOf, Power, Product, Sum
+from maxmargin.losses import Loss
+from maxmargin.maps.monomials import Collapsed, Ordered
+from maxmargin.multiclass import BINARY, SINGLE, Fired
+from maxmargin.penalties import Penalty
 from maxmargin.solvers.seasons import Schedule
 from maxmargin.solvers.stochastic import Progress, Vectors
 
@@ -32,7 +37,7 @@ CLASSES = {
     "mistakes_": "i[tasks]",
     "mistake_bound_": "f[tasks]",
 }
-KERNEL = {
+KERNEL_SHAPES = {
     "history_": "v[.]",
     "support_": "i[sv]",
     "support_vectors_": "f[.,.]",
@@ -42,7 +47,7 @@ KERNEL = {
     "n_vectors_": "i[tasks]",
     "offset_": "f[tasks]",
 }
-LINEAR = {
+LINEAR_SHAPES = {
     "history_": "v[.]",
     "coef_": "f[tasks,features]",
     "intercept_": "f[tasks]",
@@ -60,57 +65,47 @@ SEARCH = frozenset({
     "cv_results_", "method_", "best_index_", "best_params_", "best_score_", "n_splits_", "refit_time_",
     "best_estimator_",
 })  # fmt: skip
+#: Kernel machines besides those that solve a problem of their own.
+FURTHER = ("KernelPegasosSVC", "KernelPerceptron", "KernelLeastSquares", "KernelDiscriminantAnalysis")
 KERNEL_OTHERS = PROVEN | SCHEME | STREAM | {"kernel_", "radius_", "scaling_"}
+
+
+#: What a machine has besides the attributes of its family, or has in another shape; an empty text takes a shape back.
+SHAPES: dict[str, dict[str, str]] = {
+    "SVC": {"landmarks_": "i[landmarks]", "landmark_vectors_": "f[.,.]", "landmark_coef_": "f[tasks,landmarks]"},
+    "KernelLeastSquares": {"dual_coef_": ""},
+    "KernelDiscriminantAnalysis": {
+        "dual_coef_": "f[sv,directions]",
+        "priors_": "f[classes]",
+        "means_": "f[classes,directions]",
+        **dict.fromkeys(("eigenvalues_", "explained_variance_ratio_", "intercept_"), "f[directions]"),
+    },
+    "LinearSVR": {"coef_": "f[features]"},
+    "LinearRegressor": {"coef_": "f[features]"},
+}
+OTHERS = {
+    "LSSVC": {"residual_", "loo_decision_"},
+    "KernelLeastSquares": {"residual_", "rank_", "loo_residuals_", "dual_coef_"},
+}
 
 
 def entries() -> list[Entry]:
     """All of them, under their public names."""
-    kernel = [
-        _kernel("SVC", frozenset(), landmarks_="i[landmarks]", landmark_vectors_="f[.,.]",
-                landmark_coef_="f[tasks,landmarks]"),
-    ]  # fmt: skip
-    kernel += [_kernel("LSSVC", frozenset({"residual_", "loo_decision_"}))]
-    kernel += [_kernel(name) for name in ("NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD", "KernelPegasosSVC",
-                                         "KernelPerceptron")]  # fmt: skip
-    linear = [_linear(name) for name in ("LinearSVC", "LinearClassifier", "PegasosSVC", "SGDSVC", "Perceptron")]
-    single = [_linear(name, coef_="f[features]") for name in ("LinearSVR", "LinearRegressor")]
-    searches = [
-        Entry(f"maxmargin.{name}", getattr(selection, name), others=SEARCH, dropped=frozenset({"scorer_"}),
-              judge=_search, revive=_scorer)
-        for name in selection.__all__ if name.endswith("CV")
-    ]  # fmt: skip
-    return [*kernel, *linear, *single, *searches, *_least_squares(), *_maps()]
+    searches = [name for name in selection.__all__ if name.endswith("CV")]
+    linear = [_machine(name, LINEAR_SHAPES, PROVEN | SCHEME | STREAM, _linear_machine) for name in LINEAR]
+    kernel = [_machine(name, KERNEL_SHAPES, KERNEL_OTHERS, _kernel_machine) for name in (*KERNEL, *FURTHER)]
+    return [*_values(), *kernel, *linear, *map(_search, searches), *_maps()]
 
 
-def _kernel(name: str, others: frozenset[str] = frozenset(), **shapes: str) -> Entry:
-    """A kernel machine, with attributes of its own."""
-    return Entry(
-        f"maxmargin.{name}", getattr(estimators, name), _only({**KERNEL, **CLASSES, **shapes}), KERNEL_OTHERS | others,
-        judge=_kernel_machine,
-    )  # fmt: skip
+def _machine(name: str, shapes: dict[str, str], others: frozenset[str], review: Callable[[Any], None]) -> Entry:
+    """A machine with the attributes of its family and its own."""
+    known = {attribute: text for attribute, text in {**shapes, **CLASSES, **SHAPES.get(name, {})}.items() if text}
+    return Entry(f"maxmargin.{name}", getattr(estimators, name), known, others | OTHERS.get(name, set()), review=review)
 
 
-def _linear(name: str, others: frozenset[str] = frozenset(), **shapes: str) -> Entry:
-    """A linear machine, with attributes of its own."""
-    allowed = PROVEN | SCHEME | STREAM | others
-    return Entry(
-        f"maxmargin.{name}", getattr(estimators, name), {**LINEAR, **CLASSES, **shapes}, allowed, judge=_linear_machine
-    )
-
-
-def _only(shapes: dict[str, str]) -> dict[str, str]:
-    """Without those that an estimator has taken back by an empty text."""
-    return {name: text for name, text in shapes.items() if text}
-
-
-def _least_squares() -> list[Entry]:
-    discriminant = {"priors_": "f[classes]", "means_": "f[classes,directions]"} | dict.fromkeys(
-        ("eigenvalues_", "explained_variance_ratio_", "intercept_"), "f[directions]"
-    )
-    return [
-        _kernel("KernelLeastSquares", frozenset({"residual_", "rank_", "loo_residuals_", "dual_coef_"}), dual_coef_=""),
-        _kernel("KernelDiscriminantAnalysis", frozenset(), dual_coef_="f[sv,directions]", **discriminant),
-    ]
+def _search(name: str) -> Entry:
+    cls, scorer = getattr(selection, name), frozenset({"scorer_"})
+    return Entry(f"maxmargin.{name}", cls, others=SEARCH, dropped=scorer, review=_found, revive=_scorer)
 
 
 def _maps() -> list[Entry]:
@@ -118,7 +113,7 @@ def _maps() -> list[Entry]:
     waves = {"frequencies_": "f[features,waves]", "phase_": "f[waves]"}
     products = frozenset({"gamma_", "n_output_features_", "_expansion"})
     return [
-        Entry("maxmargin.PolynomialMap", maps.PolynomialMap, others=products, judge=_polynomial_map),
+        Entry("maxmargin.PolynomialMap", maps.PolynomialMap, others=products, review=_polynomial_map),
         Entry("maxmargin.NystroemMap", maps.NystroemMap, landmarks, frozenset({"kernel_"})),
         Entry("maxmargin.RandomFourierMap", maps.RandomFourierMap, waves, frozenset({"gamma_"})),
     ]
@@ -262,7 +257,7 @@ def _polynomial_map(model: Any) -> None:
         _require(model._expansion.degree == model.degree, "the expansion has another degree")
 
 
-def _search(model: Any) -> None:
+def _found(model: Any) -> None:
     if hasattr(model, "best_estimator_"):
         _require(isinstance(model.best_estimator_, BaseEstimator), "best_estimator_ is no estimator")
 
@@ -277,3 +272,97 @@ def _scorer(model: Any) -> None:
 def _require(holds: bool, why: str) -> None:
     if not holds:
         raise ValueError(why)
+
+
+# -- what estimators are made of ------------------------------------------------------------------------------------
+
+
+#: Kernels whose meaning is data; those that hold a function (Function, Warp, Of) are not stored.
+COMPOSITIONS = (Sum, Product, Power, Exp, PolynomialOf)
+#: A power is computed by so many products: more of them are no kernel but a way to keep a computer busy.
+MAX_POWER = 10_000
+_REAL = (float, int, np.floating, np.integer)
+#: By the annotation of a field: the types it may have.
+FIELDS: dict[str, tuple[type, ...]] = {
+    "float": _REAL,
+    "float | None": (*_REAL, type(None)),
+    "int": (int, np.integer),
+    "bool": (bool, np.bool_),
+    "str": (str,),
+    "Kernel": (Kernel,),
+    "Kernel | None": (Kernel, type(None)),
+    "tuple[float, ...]": (tuple,),
+    "FloatArray": (np.ndarray,),
+    "Array": (np.ndarray,),
+    "tuple[tuple[FloatArray, FloatArray], ...]": (tuple,),
+}
+
+
+def _values() -> list[Entry]:
+    """Kernels, losses, penalties, certificates, calibrators, folds."""
+    return [
+        Entry("maxmargin.kernels.QuadraticForm", QuadraticForm, review=_fields, others=frozenset({"_root"})),
+        *[Entry(f"maxmargin.kernels.{kind.__name__}", kind, review=_fields)
+          for kind in (*_concrete(kernels, Kernel), *COMPOSITIONS) if kind not in (Function, QuadraticForm)],
+        *[Entry(f"maxmargin.losses.{kind.__name__}", kind, review=_fields) for kind in _concrete(losses, Loss)],
+        *[Entry(f"maxmargin.penalties.{kind.__name__}", kind, review=_fields)
+          for kind in _concrete(penalties, Penalty)],
+        Entry("maxmargin.Certificate", Certificate, review=_fields),
+        Entry("maxmargin.calibration.Sigmoid", Sigmoid, review=_fields),
+        Entry("maxmargin.calibration.Isotonic", Isotonic, {"scores": "f[n]", "values": "f[n]"}),
+        Entry("maxmargin.calibration.VennAbers", VennAbers, dict.fromkeys(("scores", "lower", "upper"), "f[n]")),
+        Entry("maxmargin.calibration.Conformal", Conformal, review=_conformal),
+        Entry("maxmargin.Fired", Fired, review=_fields),
+        Entry("maxmargin.Folds", Folds, {"number": "i[.]", "intercept": "f[.,.]"}),
+        Entry("maxmargin.FoldTables", FoldTables, {"label": "i[n]", "tables": "f[.,.,n]"}, review=_fold_tables),
+        Entry("maxmargin.Support", Support, {"rows": "i[.]"}),
+        Entry("maxmargin.Scaling", Scaling, {"center": "f[features]", "scale": "f[features]"}),
+        Entry("maxmargin.Schedule", Schedule, review=_fields),
+        Entry("maxmargin.Reached", Progress, {"steps": "f[tasks]"}, review=_fields),
+        Entry("maxmargin.Vectors", Vectors, {"v": "f[d]", "u": "f[d]", "dual": "f[.,.]", "state": "f[.]"}),
+        Entry("maxmargin.maps.Collapsed", Collapsed, review=_fields),
+        Entry("maxmargin.maps.Ordered", Ordered, review=_fields),
+    ]  # fmt: skip
+
+
+def _concrete(module: Any, base: type) -> list[type]:
+    """The public classes of a module that are of this kind and not abstract."""
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, base)]
+    return [
+        k
+        for k in kinds
+        if k is not base and not k.__name__.startswith("_") and not getattr(k, "__abstractmethods__", None)
+    ]
+
+
+def _fields(value: Any) -> None:
+    """The fields of a value have the types that its class writes beside them."""
+    annotations = {
+        n: t for cls in reversed(type(value).__mro__) for n, t in vars(cls).get("__annotations__", {}).items()
+    }
+    for name in field_names(value):
+        item, kind = getattr(value, name), annotations[name]
+        kind = str(getattr(kind, "__forward_arg__", kind))  # as named tuples keep them
+        if not isinstance(item, FIELDS[kind]) or (isinstance(item, bool) and "bool" not in kind):
+            raise ValueError(f"{name} is a {type(item).__name__}, not a {kind}")
+    for name in ("exponent", "degree"):
+        if getattr(value, name, 0) > MAX_POWER:
+            raise ValueError(f"{name}={getattr(value, name)} is more than {MAX_POWER}")
+    if isinstance(value, PolynomialOf) and not all(isinstance(c, _REAL) for c in value.coefficients):
+        raise ValueError("the coefficients must be numbers")
+    if isinstance(value, QuadraticForm) and value._root.shape != value.A.shape:  # type: ignore[attr-defined]
+        raise ValueError("the root of a quadratic form has another shape than its matrix")
+
+
+def _conformal(value: Conformal) -> None:
+    _fields(value)
+    for pair in value.folds:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(part, np.ndarray) for part in pair)):
+            raise ValueError("a fold must be two arrays")
+        if pair[0].shape != pair[1].shape or pair[0].ndim != 1 or any(part.dtype.kind != "f" for part in pair):
+            raise ValueError("the arrays of a fold must have one length")
+
+
+def _fold_tables(value: FoldTables) -> None:
+    if not isinstance(value.support, Support) or len(value.support.rows) != len(value.label):
+        raise ValueError("a table of folds needs a row for every label")

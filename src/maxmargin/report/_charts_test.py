@@ -1,14 +1,17 @@
-"""Charts of classifiers on the test rows: confusion, ROC and precision-recall curves."""
+"""Charts of the test rows: confusion, ROC and precision-recall curves, calibration, and of regressors what is left."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import binomtest
+from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
-from maxmargin.report._svg import LETTER, Chart, middle_cut
-from maxmargin.report._text import count, fixed, foreign, number, plain, share, width
+from maxmargin.report._svg import LETTER, Chart, histogram, middle_cut, padded
+from maxmargin.report._text import count, fixed, foreign, number, plain, rows, share, tick, width
 
 #: Most classes that a matrix or a legend is readable with.
 MATRIX_CLASSES, CURVE_CLASSES = 30, 10
@@ -24,24 +27,14 @@ class Curve(NamedTuple):
     area: float
 
 
-def counted(truth: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """True and false positives when everything down to each distinct score is called positive; ties together."""
-    order = np.argsort(-scores, kind="stable")
-    hits, values = truth[order].astype(np.float64), scores[order]
-    last = np.r_[np.flatnonzero(np.diff(values)), len(values) - 1]
-    right = np.cumsum(hits)[last]
-    return right, last + 1.0 - right
-
-
 def roc(truth: np.ndarray, scores: np.ndarray) -> Curve | None:
     """False positive rate, true positive rate, and the area (AUC); None where one class is missing."""
     keep = np.isfinite(scores)
     truth, scores = truth[keep], scores[keep]
     if truth.all() or not truth.any():
         return None
-    right, wrong = counted(truth, scores)
-    x, y = np.r_[0.0, wrong / wrong[-1]], np.r_[0.0, right / right[-1]]
-    return Curve(x, y, float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2)))
+    x, y, _ = roc_curve(truth, scores, drop_intermediate=False)
+    return Curve(x, y, auc(x, y))
 
 
 def precision_recall(truth: np.ndarray, scores: np.ndarray) -> Curve | None:
@@ -50,10 +43,9 @@ def precision_recall(truth: np.ndarray, scores: np.ndarray) -> Curve | None:
     truth, scores = truth[keep], scores[keep]
     if not truth.any():
         return None
-    right, wrong = counted(truth, scores)
-    recall, precision = right / right[-1], right / (right + wrong)
-    area = float(np.sum(np.diff(np.r_[0.0, recall]) * precision))
-    return Curve(np.r_[0.0, recall], np.r_[precision[0], precision], area)
+    precision, recall, _ = precision_recall_curve(truth, scores)
+    precision[-1] = precision[-2]  # where nothing has been found yet: as good as the first find, not perfect
+    return Curve(recall[::-1], precision[::-1], average_precision_score(truth, scores))
 
 
 def thinned(curve: Curve) -> list[tuple[float, float]]:
@@ -177,3 +169,103 @@ def _diagonal(confusion: np.ndarray) -> float:
 
 def _name(label: str) -> str:
     return f"<strong>{foreign(label, 60)}</strong>"
+
+
+def reliability_chart(mean: np.ndarray, seen: np.ndarray, counts: np.ndarray, bins: int, many: bool, name: str) -> str:
+    """Predicted probability against how often it came true, with 95 % Wilson intervals; counts below."""
+    chart = Chart(
+        "reliability",
+        "Predicted probability against what happened",
+        "; ".join(
+            f"{number(m, 2)} predicted, {number(s, 2)} seen ({rows(c)})"
+            for m, s, c in zip(mean, seen, counts, strict=True)
+        ),
+        height=390,
+        bottom=130,
+    )
+    x, y = chart.x(0.0, 1.0), chart.y(0.0, 1.0)
+    chart.axes(x, y, "", "share that came true", ticks=(False, True))
+    chart.path("reference", [(x(0.0), y(0.0)), (x(1.0), y(1.0))])
+    for m, s, c in zip(mean, seen, counts, strict=True):
+        low, high = binomtest(round(s * c), int(c)).proportion_ci(method="wilson")
+        chart.line("whisker", x(m), y(low), x(m), y(high))
+        size = 2.5 + 4.0 * math.sqrt(c / counts.max())  # a bin of few rows says little
+        chart.dot("point c1", x(m), y(s), size, f"{number(m, 3)} predicted, {number(s, 3)} seen, {rows(c)}")
+    chart.path("curve c1 faint", [(x(m), y(s)) for m, s in zip(mean, seen, strict=True)])
+    floor, tallest = chart.height - 44, max(1, *map(int, counts))
+    for m, c in zip(mean, counts, strict=True):
+        place = min(bins - 1, int(m * bins))
+        top = floor - 62.0 * c / tallest
+        chart.rect("bar c1", x(place / bins) + 1, top, x((place + 1) / bins) - 1, floor, f"{rows(c)}")
+    chart.line("axis", chart.left, floor, chart.width - chart.right, floor)
+    for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
+        chart.text(x(value), floor + 16, tick(value), "tick", "middle")
+    chart.text(chart.left - 6, floor - 54, count(tallest), "tick", "end")
+    chart.text(chart.left - 6, floor, "0 rows", "tick", "end")
+    title = "probability of the predicted class" if many else f"probability of {plain(name, 30)}"
+    chart.text((x(0.0) + x(1.0)) / 2, chart.height - 8, title, "axis-title", "middle")
+    return chart.render()
+
+
+# -- Charts of regressors on the test rows: predicted against true, and what is left --------------------------------
+
+
+#: Most points of a scatter plot.
+POINTS = 2000
+
+
+def chosen_points(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Which rows a scatter plot shows: all, or the ten worst and an even draw of the others."""
+    n = len(truth)
+    if n <= POINTS:
+        return np.arange(n)
+    worst = np.argsort(-np.abs(truth - predicted), kind="stable")[:10]
+    others = np.setdiff1d(np.arange(n), worst)
+    drawn = np.random.default_rng(0).choice(others, POINTS - len(worst), replace=False)
+    return np.sort(np.r_[worst, drawn])
+
+
+def scatter_chart(truth: np.ndarray, predicted: np.ndarray) -> str:
+    """Predicted against true values on equal axes."""
+    shown = chosen_points(truth, predicted)
+    low, high = padded(min(truth.min(), predicted.min()), max(truth.max(), predicted.max()))
+    chart = Chart(
+        "scatter",
+        "Predicted against true values",
+        f"{rows(len(truth))}, true values from {number(truth.min())} to {number(truth.max())}, predicted from "
+        f"{number(predicted.min())} to {number(predicted.max())}.",
+        height=390,
+    )
+    x, y = chart.x(low, high), chart.y(low, high)
+    chart.axes(x, y, "true", "predicted")
+    chart.path("reference", [(x(low), y(low)), (x(high), y(high))])
+    chart.dots("dots", [(x(t), y(p)) for t, p in zip(truth[shown].tolist(), predicted[shown].tolist(), strict=True)])
+    note = "On the dashed line a prediction is right."
+    if len(shown) < len(truth):
+        note += (
+            f" {count(len(shown))} of {rows(len(truth))} are drawn: the ten worst and a random choice of the others."
+        )
+    return chart.render(note)
+
+
+def residual_chart(truth: np.ndarray, predicted: np.ndarray) -> str:
+    """What is left: true minus predicted."""
+    left = truth - predicted
+    low, high = np.quantile(left, [0.005, 0.995])
+    reach = max(abs(low), abs(high)) or 1.0
+    edges = np.linspace(-reach, reach, 32)
+    counts = histogram(left, edges)
+    chart = Chart(
+        "residuals",
+        "Residuals, true minus predicted",
+        f"A histogram of {rows(len(left))}: mean {number(left.mean())}, standard deviation {number(left.std())}.",
+        height=390,
+    )
+    x, y = chart.x(*padded(-reach, reach, 0.02)), chart.y(0.0, 1.1 * counts.max())
+    chart.axes(x, y, "true minus predicted", "rows")
+    for a, b, tall in zip(edges[:-1], edges[1:], counts, strict=True):
+        chart.rect("bar c1", x(a), y(tall), x(b) - 0.6, y(0.0), f"{number(a, 3)} to {number(b, 3)}: {rows(tall)}")
+    chart.line("mark", x(0.0), chart.top, x(0.0), chart.height - chart.bottom)
+    note = f"Mean {number(left.mean())}, standard deviation {number(left.std())}."
+    outside = int(np.sum(np.abs(left) > reach))
+    return chart.render(note + (f" The outermost bars hold {rows(outside)} that lie further out." if outside else ""))

@@ -31,7 +31,7 @@ NUMBERS: dict[str, Metric] = {
 }
 
 
-def judge(model: Any, X: Any, y: np.ndarray, y_train: np.ndarray, classifies: bool, seed: int) -> Test:
+def test_results(model: Any, X: Any, y: np.ndarray, y_train: np.ndarray, classifies: bool, seed: int) -> Test:
     """Test results of a fitted model."""
     predicted = np.asarray(model.predict(X))
     constant = DummyClassifier(strategy="most_frequent") if classifies else DummyRegressor(strategy="mean")
@@ -41,10 +41,10 @@ def judge(model: Any, X: Any, y: np.ndarray, y_train: np.ndarray, classifies: bo
         plain = {name: float(metric(y, guess)) for name, metric in NUMBERS.items()}
         intervals = {name: sampled(metric, y, predicted, seed) for name, metric in NUMBERS.items()}
         return Test(found, plain, intervals, y, predicted)
-    return judge_classes(model, X, y, predicted, guess, seed)
+    return class_results(model, X, y, predicted, guess, seed)
 
 
-def judge_classes(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray, guess: np.ndarray, seed: int) -> Test:
+def class_results(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray, guess: np.ndarray, seed: int) -> Test:
     """Test results of a classifier."""
     scores = np.asarray(model.decision_function(X))
     probabilities = np.asarray(model.predict_proba(X)) if hasattr(model, "predict_proba") else None
