@@ -34,7 +34,7 @@ demo: .venv/.cli             ## train on handwritten digits, print the certifica
 	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
 
 test: .venv/.test            ## the whole suite, on all cores
-	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 quick: .venv/.test           ## a useful part of it in about a minute: mathematics, every public estimator, files, the command
 	$(BIN)/python -m pytest -n auto --dist loadfile tests/unit tests/smoke $(PYTEST_ARGS)

@@ -6,21 +6,21 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from tests.laws import examples
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
 CLASSIFIERS = MACHINES[:2]
 
 #: The same examples in every run, as many as fit into a few seconds.
-laws = settings(
-    max_examples=30,
+laws = examples(
+    30,
     derandomize=True,
-    deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.filter_too_much],
     phases=[Phase.explicit, Phase.generate, Phase.shrink],

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from maxmargin import SVC
@@ -31,6 +31,7 @@ from maxmargin.io import (
     read_table_chunks,
     save,
 )
+from tests.laws import examples
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="devices, sockets and pipes are POSIX's")
 CSV = b"a,b,kind\n1,2,x\n3,,y\n5,6,x\n"
@@ -159,7 +160,7 @@ def test_zeros_that_were_packed_small_are_not_unpacked_whole(kind: str, pack: st
         read_table(path)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(length=st.integers(1, 60), lines=st.integers(1, 60), most=st.integers(10, 1500))
 def test_what_is_read_is_never_more_than_the_bounds(
     length: int, lines: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,7 +15,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import (
     SGDSVC,
@@ -341,19 +340,6 @@ def test_parameters_are_those_of_the_search_and_of_its_machine(search):
     assert all(name in search.__doc__ for name in given.get_params())
     with pytest.raises(TypeError, match="sigma"):
         search(sigma=1.0)
-
-
-@parametrize_with_checks(
-    [
-        small(SVCCV),
-        small(SVRCV),
-        LinearSVCCV(Cs=[0.1, 1.0], cv=3),
-        SVCCV(Cs=[0.1, 1.0], gammas=["scale"], cv=3, scale=True),
-        SVCCV(Cs=[0.1, 1.0], kernel="precomputed", cv=3),
-    ]
-)
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)
 
 
 def test_names_of_columns_are_remembered():
