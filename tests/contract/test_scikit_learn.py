@@ -146,6 +146,7 @@ def test_every_estimator_passes_all_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [

@@ -22,8 +22,8 @@ from maxmargin import LinearClassifier, LinearRegressor, LinearSVC, LinearSVR, c
 from maxmargin.backends import Design
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.losses import LOSSES, Pinball
+from tests.contract.test_anytime import Listener
 from tests.contract.test_bad_input import assert_refused
-from tests.estimators.test_anytime import Listener
 
 CLASSIFIERS, REGRESSORS = [LinearSVC, LinearClassifier], [LinearSVR, LinearRegressor]
 MACHINES = [*CLASSIFIERS, *REGRESSORS]
