@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A shell that starts the suite in the background has it ignore Ctrl-C, which many tests press.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Threads that end by themselves when the process does: our pool's and joblib's.
 LASTING = ("maxmargin", "QueueManagerThread", "QueueFeederThread", "ExecutorManagerThread")

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn import svm
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
 
 import maxmargin
 from maxmargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, certify
@@ -153,6 +154,31 @@ def test_text_labels_are_labels(name):
         model = fitted(made(name, random_state=0), X, labels)
         np.testing.assert_array_equal(model.classes_, np.unique(labels))
         np.testing.assert_array_equal(model.predict(X), model.classes_[expected])
+
+
+@over(name for name in NAMES if "kernel" in made(name).get_params() and name != "RandomFourierMap")
+def test_a_kernel_that_fails_leaves_no_trace(name):
+    """Whenever in the fit it fails: when it is first asked, or last."""
+    X, y = data(30)
+    asked = []
+
+    def kernel(A, B):
+        asked.append(1)
+        if len(asked) == limit:
+            raise ZeroDivisionError("mine")
+        return rbf_kernel(A, B, gamma=0.5)
+
+    limit = 0
+    fitted(made(name, kernel=kernel), X, y)
+    for limit in {1, len(asked)}:  # noqa: B007
+        for model in (made(name), pickle.loads(trained(name))):
+            asked.clear()
+            model.set_params(kernel=kernel)
+            before = dict(vars(model))
+            with pytest.raises(ZeroDivisionError, match="mine"):
+                fitted(model, X, y)
+            assert vars(model).keys() == before.keys()
+            assert all(vars(model)[own] is before[own] for own in before)
 
 
 # -- kernel machines -------------------------------------------------------------------------------------------------

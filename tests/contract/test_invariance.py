@@ -19,7 +19,7 @@ CLASSIFIERS = MACHINES[:2]
 
 #: The same examples in every run, as many as fit into a few seconds.
 laws = examples(
-    30,
+    20,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.filter_too_much],
@@ -200,7 +200,7 @@ def test_hard_margin_is_the_limit_of_large_costs(kernel, intercept, problem):
     assert (np.where(y == 1, 1, -1) * hard.decision_function(X)).min() == pytest.approx(1.0, abs=1e-6)
 
 
-@laws
+@examples(5, derandomize=True, database=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(problem=problems())
 def test_law_fails_for_weights_that_are_not_repetition(problem):
     """The comparison notices a weight that was forgotten, unless it changes nothing: most do."""

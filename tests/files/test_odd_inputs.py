@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -151,11 +152,17 @@ def test_an_endless_pipe_ends(piped: Any, monkeypatch: pytest.MonkeyPatch) -> No
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
+@cache
+def zeros(pack: str) -> bytes:
+    """A little more than 64 MB of them, packed."""
+    return PACK[pack](bytes(2**26 + 2))
+
+
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("kind", ["csv", "svm", "npz", "parquet", "feather"])
 def test_zeros_that_were_packed_small_are_not_unpacked_whole(kind: str, pack: str, tmp_path: Path) -> None:
     path = tmp_path / f"zeros.{kind}{pack}"
-    path.write_bytes(PACK[pack](bytes(2**26 + 2)))
+    path.write_bytes(zeros(pack))
     with pytest.raises(ValueError, match="16,777,216 bytes" if kind in ("csv", "svm") else "if you trust it"):
         read_table(path)
 
