@@ -584,17 +584,6 @@ def test_history_tells_the_way_to_the_goal(machine):
     assert history["gap"][-1] <= 1e-4 * abs(history["primal"][-1])
 
 
-@every_machine
-def test_verbose_shows_a_line_with_the_gap(machine, capsys):
-    X, y = data()
-    machine(verbose=1).fit(X, y)
-    out = capsys.readouterr().out
-    assert f"[{machine.__name__}]" in out
-    assert "relative gap" in out
-    machine().fit(X, y)
-    assert capsys.readouterr().out == ""
-
-
 @pytest.mark.parametrize("options", [{}, {"scale": True}, {"fit_intercept": False}])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_crammer_singer_model_is_certified_from_its_attributes(options: dict, classes: int) -> None:

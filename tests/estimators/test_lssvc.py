@@ -575,11 +575,6 @@ def test_every_parameter_has_an_effect(iris, name):
     assert not (before.shape == after.shape and np.array_equal(before, after))
 
 
-def test_verbose_shows_a_line_per_task(iris, capsys):
-    LSSVC(verbose=True, multiclass="ovo").fit(*iris)
-    assert "[LSSVC] task 2 of 3" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("scheme", ["ovr", "ovo"])
 def test_threads_change_nothing_but_time(scheme):
     X, y = load_wine(return_X_y=True)

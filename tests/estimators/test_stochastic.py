@@ -578,10 +578,3 @@ def test_steps_that_overflow_are_an_error():
     X, y = data(30)
     with pytest.raises(ValueError, match="no longer finite"):
         SGDSVC(schedule=(1e300, 1.0)).fit(1e10 * X, y)
-
-
-@pytest.mark.parametrize("machine", STOCHASTIC)
-def test_progress_is_shown(machine, capsys):
-    X, y = data()
-    machine(0.1, verbose=1, max_iter=4).fit(X, y)
-    assert "relative gap" in capsys.readouterr().out
