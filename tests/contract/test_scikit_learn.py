@@ -141,7 +141,16 @@ def calls(check) -> str:
     return name_of(check) + (f"({', '.join(f'{k}={v}' for k, v in options.items())})" if options else "")
 
 
-@parametrize_with_checks([made(name) for name in NAMES])
+#: Known failures, each with its reason; one that passes again fails here (`xfail_strict`).
+EXPECTED_FAILURES = {
+    "NuSVCCV": {"check_non_transformer_estimators_n_iter": "a pair of classes may take no step at all: n_iter_ is 0"},
+}
+
+
+@parametrize_with_checks(
+    [made(name) for name in NAMES],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
+)
 def test_every_estimator_passes_all_checks(estimator, check):
     check(estimator)
 
