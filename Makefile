@@ -33,11 +33,12 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
 	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
 
-test: .venv/.test            ## the whole suite, on all cores
-	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+test: .venv/.test            ## the whole suite, one process for each core
+	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
-quick: .venv/.test           ## a useful part of it in about a minute: mathematics, every public estimator, files, the command
-	$(BIN)/python -m pytest -n auto --dist loadfile tests/unit tests/smoke $(PYTEST_ARGS)
+quick: .venv/.test           ## at most 90 s of it: one instance of every estimator, short laws, no browser, nothing compiled anew
+	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=quick -m "not slow" \
+	    tests/unit tests/smoke tests/contract $(PYTEST_ARGS)
 
 smoke: .venv/.smoke          ## a short part of it on every other Python found, and with -OO: make smoke PYTHONS=/path/to/python
 	PYTHONS="$(PYTHONS)" $(BIN)/python -m tests.smoke.interpreters

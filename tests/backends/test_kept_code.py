@@ -6,11 +6,12 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from maxmargin.backends._numba import _jit, _kept_code
 from maxmargin.backends._numba._kept_code import KeptCode
+from tests.laws import examples
 
 KEY, CODE = (("float64", "array"), ("x86", "cpu")), {"machine": b"code" * 50}
 
@@ -33,7 +34,7 @@ def test_what_was_saved_is_loaded(kept: KeptCode, tmp_path: Path) -> None:
     assert [path.suffix for path in tmp_path.iterdir()] == [".nbc"]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), cut=st.booleans())
 def test_no_damage_goes_unnoticed(at: float, bit: int, cut: bool, tmp_path: Path, capsys) -> None:
     """Law: after any bit is flipped, or any part of the end cut off, the code is not run and a line says so."""

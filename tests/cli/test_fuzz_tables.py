@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from maxmargin.io import read_table
 from tests.cli import fuzz_tables
+from tests.laws import examples
 
 
 def is_infinite(cell: str) -> bool:
@@ -47,7 +48,7 @@ def test_the_fuzzer_sees_a_reader_that_breaks(tmp_path: Path, monkeypatch: pytes
         fuzz_tables.fuzz(3)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=6))
 def test_what_csv_writes_is_read_back(tmp_path: Path, rows: list[list[str]]) -> None:
     text = io.StringIO()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils.estimator_checks import check_estimator
 
 import maxmargin.estimators._approximation as approximation
 from maxmargin import SVC, LinearSVC, certify, inspection
@@ -19,6 +18,7 @@ from maxmargin.backends import backend_for
 from maxmargin.kernels import Gaussian, Linear, Polynomial
 from maxmargin.maps import MappedDesign, NystroemMap
 from maxmargin.solvers import semismooth
+from tests.laws import examples
 
 
 def moons(n=300, noise=0.3, seed=0):
@@ -232,7 +232,7 @@ def test_sampled_hessians_reach_the_same_optimum(monkeypatch):
     assert sampled.fit_status_ == 0
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.floats(0.05, 20.0), st.floats(0.1, 5.0), st.booleans())
 def test_laws(seed, count, C, gamma, bias):
     """Whatever the landmarks: reduced gap <= full gap, and the exact optimum is between the full bounds."""
@@ -246,10 +246,6 @@ def test_laws(seed, count, C, gamma, bias):
     assert model.certificate_.relative_gap <= 1e-6
     assert full.gap >= model.certificate_.gap - 1e-9 * abs(full.primal)
     assert full.dual - 1e-7 * abs(full.primal) <= exact.primal <= full.primal * (1 + 1e-7)
-
-
-def test_passes_scikit_learns_checks():
-    check_estimator(SVC(approximation="nystroem", n_components=5))
 
 
 def test_inspection():

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.svm
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
@@ -16,7 +16,6 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import LSSVC, SGDSVC, SVC, LinearClassifier, LinearSVC, NuSVC, PegasosSVC, Perceptron
 from maxmargin.calibration import (
@@ -31,6 +30,7 @@ from maxmargin.estimators import _kernel_folds
 from maxmargin.estimators._machine import Training
 from maxmargin.problems import HardMarginProblem, NuSVCProblem, SVCProblem
 from maxmargin.solvers import fold_numbers, left_out
+from tests.laws import examples
 
 KINDS = ["sigmoid", "isotonic", "venn-abers"]
 CLASSIFIERS = [
@@ -150,7 +150,7 @@ def test_probabilities_mean_what_they_say():
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.integers(0, 99))
-@settings(deadline=None)
+@examples(100)
 def test_folds_spread_every_class_evenly(values, seed):
     label = np.unique(values, return_inverse=True)[1]
     number = fold_numbers(label, seed)
@@ -225,7 +225,7 @@ def test_folds_of_a_kernel_machine_start_at_its_solution(monkeypatch):
 
 
 @given(st.integers(0, 10_000))
-@settings(deadline=None, max_examples=50)
+@examples(50)
 def test_the_start_of_a_fold_is_feasible(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 30))
@@ -261,7 +261,7 @@ def arrays(rows):
 @pytest.mark.parametrize("kind", KINDS)
 @given(rows=scored)
 @example(rows=[(1, False, 1), (1, False, 1), (1, False, 3), (1, True, 3)])  # equal scores: any slope would do
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_weights_of_a_calibration_are_repetitions(kind, rows):
     scores, sign, weight = arrays(rows)
     copies = np.repeat(np.arange(len(scores)), weight.astype(int))
@@ -276,7 +276,7 @@ def test_weights_of_a_calibration_are_repetitions(kind, rows):
 
 
 @given(rows=scored)
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_venn_abers_is_two_isotonic_fits_per_score(rows):
     scores, sign, weight = arrays(rows)
     fitted = fit_venn_abers(scores, sign, weight)
@@ -312,7 +312,7 @@ def test_a_calibration_does_not_depend_on_the_unit_of_the_scores(size):
 
 
 @given(st.integers(0, 1000), st.floats(-1.5, 1.5))
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_sharpness_is_found_and_keeps_the_order(seed, log_s):
     rng = np.random.default_rng(seed)
     truth = rng.dirichlet(np.ones(4), size=4000)
@@ -472,23 +472,3 @@ def test_a_class_that_weighs_more_is_predicted_more_often():
         for w in (0.05, 1.0, 20.0)
     ]
     assert shares[0] < shares[1] < shares[2]
-
-
-@parametrize_with_checks(
-    [
-        SVC(calibration="sigmoid"),
-        SVC(multiclass="ovr"),
-        SVC(multiclass="code"),
-        NuSVC(multiclass="ovr"),
-        SVC(multiclass="weston-watkins", gap_tol=1e-12),
-        SVC(multiclass="crammer-singer", gap_tol=1e-12),
-        LinearSVC(multiclass="ovo"),
-        LinearSVC(multiclass="weston-watkins", tol=1e-13, max_iter=10**5),
-        LinearClassifier(multiclass="ovo"),
-        PegasosSVC(multiclass="ovo"),
-        SGDSVC(multiclass="code"),
-        Perceptron(multiclass="ovo"),
-    ]
-)
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)

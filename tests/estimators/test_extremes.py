@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.base import clone
@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
 from maxmargin import SVC, SVDD, SVR, LinearSVC, NotSeparableError, NuSVC, NuSVR, OneClassSVM
+from tests.laws import examples
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
 REGRESSORS, ONE_CLASS = MACHINES[2:4], MACHINES[4:]
@@ -273,7 +274,7 @@ def test_how_near_classes_may_be(width, far):
     np.testing.assert_array_equal(model.predict(X), y)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.floats(-8, 3), st.booleans(), st.booleans(), st.booleans())
 def test_a_hard_margin_is_refused_only_with_a_reason_that_can_be_checked(seed, d, power, far, sparse, bias):
     """Rows with a gap of known width around a random hyperplane, or with one row on the wrong side of it."""

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.linear_model
 import sklearn.svm
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -23,11 +23,12 @@ import maxmargin as mm
 from maxmargin import inspection
 from maxmargin.certificates import certify_tasks
 from maxmargin.inspection import STATUSES, ZONES
+from tests.laws import examples
 
 X, Y = load_iris(return_X_y=True)
 TWO, Y2 = X[50:], Y[50:]
-MANY = settings(max_examples=25, deadline=None)
-FEW = settings(max_examples=12, deadline=None)
+MANY = examples(25)
+FEW = examples(12)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 CLASSIFIERS = [
@@ -601,7 +602,7 @@ def rough_and_exact(kind: str, power: float, multiclass: str, bias: bool):
     return makers[kind](10.0**power), makers[kind](1e-13)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(["svc", "nu", "hard", "linear", "squared", "logistic"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
 import warnings
 
@@ -10,39 +9,23 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SVC, KernelPegasosSVC, KernelPerceptron, PegasosSVC, Perceptron, certify
 from maxmargin.backends import backend_for
 from maxmargin.backends._numba import expansion
 from maxmargin.kernels import Gaussian
 from maxmargin.solvers.stochastic import Visits
+from tests.laws import examples
 
 MACHINES = [KernelPegasosSVC, KernelPerceptron]
 MAINTENANCE = ["merge", "project", "remove"]
-CHECKED = [
-    KernelPegasosSVC(max_iter=100),
-    KernelPegasosSVC(budget=10, max_iter=20),
-    KernelPegasosSVC(kernel="linear", fit_intercept=True, max_iter=100),
-    KernelPegasosSVC(kernel="precomputed", max_iter=50),
-    KernelPerceptron(),
-    KernelPerceptron(kernel="precomputed"),
-    KernelPerceptron(kernel="poly", budget=10, maintenance="project", shuffle=False),
-]
-EXPECTED_FAILURES: dict[str, str] = {}
-
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-@parametrize_with_checks(CHECKED, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)
 
 
 def data(n=60, d=3, classes=2, seed=0):
@@ -120,7 +103,7 @@ def test_published_first_steps_count_violations():
     batch=st.integers(1, 5),
     size=st.sampled_from([1e-4, "auto"]),
 )
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_linear_kernel_makes_the_linear_machines(seed, n, classes, scheme, bias, batch, size):
     X, y = data(n, classes=classes, seed=seed)
     common = {"multiclass": scheme, "fit_intercept": bias, "random_state": seed % 7, "max_iter": 4}
@@ -174,7 +157,7 @@ def test_mistakes_that_do_not_end_are_told():
     seed=st.integers(0, 10**6),
     chunks=st.integers(1, 3),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_budget_is_kept_at_all_times(machine, maintenance, budget, seed, chunks):
     X, y = data(50, seed=seed, classes=3)
     model = machine(budget=budget, maintenance=maintenance, random_state=0, max_iter=3)
@@ -232,7 +215,7 @@ def test_few_vectors_are_enough(maintenance, least):
 
 
 @given(a=st.floats(0.01, 1.0), b=st.floats(1.0, 10.0), L=st.floats(-6.0, -1e-3))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_merged_point_is_the_best_on_the_line(a, b, L):
     h = expansion.best_share(a, b, L)
     on_the_line = [expansion.merged_weight(a, b, L, share) for share in np.linspace(0, 1, 201)]
@@ -259,7 +242,7 @@ def test_a_projection_onto_all_others_is_the_least_squares_one():
 
 
 @given(seed=st.integers(0, 10**6), budget=st.sampled_from([None, 8]), shuffled=st.booleans())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_weights_are_copies_and_the_order_of_rows_is_none(seed, budget, shuffled):
     X, y = data(30, seed=seed)
     rng = np.random.default_rng(seed)
@@ -316,7 +299,7 @@ def test_dense_sparse_and_precomputed_rows_give_one_model(machine, budget):
     classes=st.integers(2, 3),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_one_chunk_is_the_first_pass(machine, budget, classes, seed):
     X, y = data(45, classes=classes, seed=seed)
     model = machine(budget=budget, max_iter=1, random_state=seed % 5)
@@ -482,14 +465,6 @@ def test_what_a_stream_cannot_do_is_refused():
     wide = sp.csr_array((20, 10**8))
     with pytest.raises(ValueError, match="keeps dense vectors"):
         KernelPegasosSVC(gamma=1.0, budget=10).fit(wide, y)
-
-
-@pytest.mark.parametrize("machine", MACHINES)
-def test_every_parameter_is_documented_and_no_other(machine):
-    text = (inspect.getdoc(machine) or "").partition("Parameters\n----------\n")[2].partition("\nAttributes\n")[0]
-    lines = [line for line in text.splitlines() if " : " in line and not line.startswith(" ")]
-    documented = {part for line in lines for part in line.partition(" : ")[0].split(", ")}
-    assert documented == set(inspect.signature(machine).parameters)
 
 
 @pytest.mark.parametrize("bias", [False, True])

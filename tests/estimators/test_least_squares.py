@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import KernelLeastSquares
 from maxmargin.estimators import _streamed
 from maxmargin.kernels import Gaussian, Linear
+from tests.laws import examples
 
 
 @pytest.fixture(scope="module")
 def diabetes():
     X, y = load_diabetes(return_X_y=True)
     return X[:150], np.c_[y, y**2 / 100][:150]
-
-
-@parametrize_with_checks(
-    [
-        KernelLeastSquares(lam=1e-3),
-        KernelLeastSquares(),
-        KernelLeastSquares("linear", 0.1, solver="cholesky"),
-        KernelLeastSquares(lam=0.1, solver="cg", tol=1e-12),
-        KernelLeastSquares(lam=0.1, n_landmarks=100, tol=1e-12),
-        KernelLeastSquares("precomputed", lam=0.1),
-    ]
-)
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("solver", ["eigen", "cholesky", "cg"])
@@ -48,7 +34,7 @@ def test_it_is_scikit_learns_kernel_ridge(diabetes, solver, lam):
     assert ours.residual_ < 1e-8
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 1e-3, 1.0]), st.sampled_from(["linear", "rbf"]))
 def test_leave_one_out_is_that_of_refits(seed, lam, kernel):
     rng = np.random.default_rng(seed)
@@ -61,7 +47,7 @@ def test_leave_one_out_is_that_of_refits(seed, lam, kernel):
         assert model.loo_residuals_[i] == pytest.approx(y[i] - refit.predict(X[[i]])[0], rel=1e-5, abs=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 1000))
 def test_without_a_ridge_it_interpolates_where_the_matrix_has_full_rank(seed):
     rng = np.random.default_rng(seed)
@@ -80,7 +66,7 @@ def test_without_a_ridge_and_of_low_rank_it_is_the_smallest_of_the_best_fits():
     assert model.rank_ == 4
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 0.5]))
 def test_a_weight_of_two_is_the_row_twice(seed, lam):
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -25,6 +25,7 @@ from maxmargin.estimators import _lssvc_solve, _streamed
 from maxmargin.kernels import Gaussian, Linear
 from maxmargin.problems import LSSVCProblem, Offsets
 from maxmargin.solvers import bordered
+from tests.laws import examples
 
 SOLVERS = ["cholesky", "cg"]
 
@@ -91,7 +92,7 @@ def test_it_solves_the_bordered_system(pair, solver, bias, C):
     assert model.fit_status_ == int(model.residual_ > 1e-11)  # what is published decides
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["linear", "rbf"]))
 def test_it_is_what_the_dense_system_says(seed, bias, kernel):
     rng = np.random.default_rng(seed)
@@ -112,7 +113,7 @@ def test_without_an_intercept_it_is_kernel_ridge_on_the_signs(pair):
     np.testing.assert_allclose(model.decision_function(X), ridge.predict(X), atol=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 10**6), st.sampled_from(["ovr", "ovo", "code"]), st.sampled_from([None, "balanced"]))
 def test_a_weight_of_two_is_the_row_twice(seed, scheme, class_weight):
     rng = np.random.default_rng(seed)
@@ -228,7 +229,7 @@ def test_fired_says_how_many_machines_claim_a_row(iris):
 # -- folds and leave-one-out --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["ovr", "ovo", "code"]), st.integers(2, 4))
 def test_leave_one_out_is_that_of_refits(seed, bias, scheme, classes):
     rng = np.random.default_rng(seed)
@@ -326,7 +327,7 @@ def test_of_one_row_nothing_is_known_but_its_class():
 # -- proofs -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 10**6), st.booleans())
 def test_the_gap_is_primal_minus_dual_and_bounds_the_distance_to_the_optimum(seed, bias):
     rng = np.random.default_rng(seed)
@@ -463,10 +464,6 @@ def test_C_is_a_positive_number(pair, C):
 
 def test_what_makes_no_sense_is_refused(iris):
     X, y = iris
-    with pytest.raises(ValueError, match="greater than one"):
-        LSSVC().fit(X, np.zeros(len(X)))
-    with pytest.raises(ValueError, match="NaN"):
-        LSSVC().fit(np.where(X > 1, np.nan, X), y)
     with pytest.raises(ValueError, match=r"LSSVC has no multiclass='crammer-singer': .* use 'ovr', 'ovo' or 'code'"):
         LSSVC(multiclass="crammer-singer").fit(X, y)
     with pytest.raises(ValueError, match="decision_function_shape='ovo'"):
@@ -576,11 +573,6 @@ def test_every_parameter_has_an_effect(iris, name):
 
     before, after = (look(LSSVC(**also, **more).fit(X, y)) for more in ({}, {name: value}))
     assert not (before.shape == after.shape and np.array_equal(before, after))
-
-
-def test_verbose_shows_a_line_per_task(iris, capsys):
-    LSSVC(verbose=True, multiclass="ovo").fit(*iris)
-    assert "[LSSVC] task 2 of 3" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("scheme", ["ovr", "ovo"])

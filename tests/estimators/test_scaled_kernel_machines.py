@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_regressor
 from sklearn.datasets import load_diabetes, load_wine
@@ -33,6 +33,7 @@ from maxmargin.exceptions import ModelFileError
 from maxmargin.inspection import margins, support_table
 from maxmargin.io import load, save, save_libsvm
 from maxmargin.kernels import Gaussian, Linear
+from tests.laws import examples
 
 WINE, DIABETES = load_wine(return_X_y=True), load_diabetes(return_X_y=True)
 MACHINES = [
@@ -180,7 +181,7 @@ def test_inspection_knows():
     assert len(support_table(ours, X, y)) == len(support_table(by_hand, scaled, y))
 
 
-@settings(derandomize=True, deadline=None, max_examples=20, database=None)
+@examples(20, derandomize=True, database=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_weight_is_a_number_of_repetitions(seed):
     rng = np.random.default_rng(seed)

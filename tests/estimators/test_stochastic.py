@@ -13,7 +13,6 @@ import sklearn.linear_model
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SGDSVC, LinearClassifier, PegasosSVC, Perceptron, certify
 from maxmargin.backends import backend_for
@@ -22,22 +21,6 @@ from maxmargin.solvers.stochastic import Visits
 
 STOCHASTIC = [PegasosSVC, SGDSVC]
 MACHINES = [PegasosSVC, SGDSVC, Perceptron]
-CHECKED = [
-    PegasosSVC(),
-    PegasosSVC(fit_intercept=True, max_iter=100),
-    PegasosSVC(average=False, order="draw", fit_intercept=True, max_iter=100),
-    SGDSVC(),
-    SGDSVC(batch_size=4, steps_per_season=50),
-    Perceptron(),
-    Perceptron(shuffle=False, fit_intercept=False),
-]
-EXPECTED_FAILURES: dict[str, str] = {}
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(CHECKED, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)
 
 
 def data(n=60, d=4, noise=0.5, seed=0, classes=2):
@@ -595,10 +578,3 @@ def test_steps_that_overflow_are_an_error():
     X, y = data(30)
     with pytest.raises(ValueError, match="no longer finite"):
         SGDSVC(schedule=(1e300, 1.0)).fit(1e10 * X, y)
-
-
-@pytest.mark.parametrize("machine", STOCHASTIC)
-def test_progress_is_shown(machine, capsys):
-    X, y = data()
-    machine(0.1, verbose=1, max_iter=4).fit(X, y)
-    assert "relative gap" in capsys.readouterr().out

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin import SGDSVC, LinearClassifier, PegasosSVC, PegasosSVCCV, certify, io, regularization_path
 from maxmargin.backends import Design, backend_for
 from maxmargin.solvers import stochastic
 from maxmargin.solvers.stochastic import Visits
+from tests.laws import examples
 
 STOCHASTIC = [PegasosSVC, SGDSVC]
 
@@ -24,7 +25,7 @@ def data(n, d=5, seed=0):
 # -- the order of visits ------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(1, 30), st.sampled_from(["shuffle", "draw", "given"]), st.integers(0, 5),
     st.sampled_from(["ones", "whole", "any"]), st.lists(st.integers(0, 40), min_size=1, max_size=6),

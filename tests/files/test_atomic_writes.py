@@ -40,7 +40,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> No
     path = tmp_path / "m.mm"
     io.save(SVC(C=1.0), path)
     found = set()
-    for delay in (0.0, 0.003, 0.01, 0.03, 0.1, 0.2):
+    for delay in (0.0, 0.01, 0.1):
         process = writer(path, 3_000_000)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

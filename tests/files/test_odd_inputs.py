@@ -11,12 +11,13 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from maxmargin import SVC
@@ -31,6 +32,7 @@ from maxmargin.io import (
     read_table_chunks,
     save,
 )
+from tests.laws import examples
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="devices, sockets and pipes are POSIX's")
 CSV = b"a,b,kind\n1,2,x\n3,,y\n5,6,x\n"
@@ -150,16 +152,22 @@ def test_an_endless_pipe_ends(piped: Any, monkeypatch: pytest.MonkeyPatch) -> No
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
+@cache
+def zeros(pack: str) -> bytes:
+    """A little more than 64 MB of them, packed."""
+    return PACK[pack](bytes(2**26 + 2))
+
+
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("kind", ["csv", "svm", "npz", "parquet", "feather"])
 def test_zeros_that_were_packed_small_are_not_unpacked_whole(kind: str, pack: str, tmp_path: Path) -> None:
     path = tmp_path / f"zeros.{kind}{pack}"
-    path.write_bytes(PACK[pack](bytes(2**26 + 2)))
+    path.write_bytes(zeros(pack))
     with pytest.raises(ValueError, match="16,777,216 bytes" if kind in ("csv", "svm") else "if you trust it"):
         read_table(path)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(length=st.integers(1, 60), lines=st.integers(1, 60), most=st.integers(10, 1500))
 def test_what_is_read_is_never_more_than_the_bounds(
     length: int, lines: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

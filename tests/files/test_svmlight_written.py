@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_svmlight_file
 
 from maxmargin import SVC, io
 from tests.files.tools import blobs, run, tool
+from tests.laws import examples
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(X=arrays(np.float64, (3, 4), elements=FINITE), y=arrays(np.float64, (3,), elements=FINITE))
 def test_every_number_comes_back(X: Any, y: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("svm") / "rows.svm"

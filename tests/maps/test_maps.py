@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import pickle
 import warnings
 from math import comb
 
@@ -11,13 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import make_circles
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import LinearSVC, PegasosSVC
 from maxmargin.exceptions import NotPSDError
@@ -34,22 +32,10 @@ from maxmargin.kernels import (
     RationalQuadratic,
 )
 from maxmargin.maps import NystroemMap, PolynomialMap, RandomFourierMap, _landmarks, choose_landmarks
+from tests.laws import examples
 from tests.names import name_of
 
 METHODS = ["uniform", "k-means++", "leverage"]
-CHECKED = [
-    PolynomialMap(),
-    PolynomialMap(degree=3, coef0=0.0, gamma="scale"),
-    PolynomialMap(collapse=False),
-    NystroemMap(),
-    NystroemMap(kernel="linear"),
-    NystroemMap(kernel="precomputed"),
-    *[NystroemMap(n_components=10, landmarks=method) for method in METHODS],
-    RandomFourierMap(),
-    RandomFourierMap(orthogonal=True, n_components=7),
-    RandomFourierMap(kernel="laplacian"),
-]
-EXPECTED_FAILURES: dict[str, str] = {}
 
 
 def rows(n=60, d=4, seed=0, dtype=np.float64):
@@ -59,16 +45,6 @@ def rows(n=60, d=4, seed=0, dtype=np.float64):
 
 def dense(values):
     return values.toarray() if sp.issparse(values) else values
-
-
-@pytest.mark.filterwarnings("ignore:n_components=", "ignore:the kernel is not positive")
-@parametrize_with_checks(CHECKED, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)
-
-
-def test_no_failure_of_scikit_learns_checks_is_expected():
-    assert EXPECTED_FAILURES == {}
 
 
 # -- what all maps have in common ------------------------------------------------------------------------------
@@ -99,28 +75,6 @@ def test_features_have_names_and_a_frame_if_asked(mapping):
     assert len(set(out.columns)) == out.shape[1]
     with pytest.raises(ValueError, match="feature names"):
         mapping.transform(frame[["b", "a", "c", "d"]])
-
-
-@pytest.mark.parametrize("mapping", MAPS, ids=lambda m: type(m).__name__)
-def test_copies_give_the_same_features(mapping):
-    X = rows()
-    mapping = clone(mapping).fit(X)
-    for copy in (pickle.loads(pickle.dumps(mapping)), clone(mapping).fit(X)):
-        np.testing.assert_array_equal(copy.transform(X), mapping.transform(X))
-
-
-@pytest.mark.parametrize("mapping", MAPS, ids=lambda m: type(m).__name__)
-def test_a_failing_fit_leaves_no_trace(mapping):
-    X = rows()
-    mapping = clone(mapping).fit(X)
-    before = mapping.transform(X)
-    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
-        mapping.fit(rows(d=9), sample_weight=-np.ones(60))
-    np.testing.assert_array_equal(mapping.transform(X), before)
-    fresh = clone(mapping)
-    with pytest.raises(ValueError, match="NaN"):
-        fresh.fit(X * np.nan)
-    assert not hasattr(fresh, "n_features_in_")
 
 
 @pytest.mark.parametrize("mapping", MAPS, ids=lambda m: type(m).__name__)
@@ -190,7 +144,7 @@ def test_maps_feed_streams():
 # -- PolynomialMap -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     d=st.integers(1, 4),
     degree=st.integers(0, 4),
@@ -306,7 +260,7 @@ def test_nystroem_is_exact_on_landmarks_and_with_all_rows_everywhere(kernel, spa
     np.testing.assert_allclose(Phi @ Phi.T, K, atol=tolerance)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     n=st.integers(2, 30),
     d=st.integers(1, 4),
@@ -509,7 +463,7 @@ def kernel_error(X, exact, **options):
     return np.sqrt(np.mean(np.square(Phi @ Phi.T - exact)))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     gamma=st.floats(0.0, 2.0),
     d=st.integers(1, 6),

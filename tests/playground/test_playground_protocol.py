@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -24,6 +24,7 @@ from maxmargin.playground._frames import decode, encode
 from maxmargin.playground._guard import Guard, host_name
 from maxmargin.playground._rooms import ROOMS
 from maxmargin.playground._serve import STATIC
+from tests.laws import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the answers say it
 
@@ -233,7 +234,7 @@ NAMES = [
 ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changes=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4), kind=st.sampled_from(sorted(ROOMS["svm"].kinds))
 )
@@ -247,7 +248,7 @@ def test_no_request_breaks_the_server(page: Any, moons: Any, changes: dict[str, 
             return
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=JSON)
 def test_no_message_breaks_the_server(page: Any, message: Any) -> None:
     page.socket.send_text(json.dumps(message))

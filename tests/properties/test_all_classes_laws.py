@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_iris, load_wine
@@ -18,8 +18,9 @@ from sklearn.preprocessing import scale
 from maxmargin import SVC, LinearClassifier, LinearSVC
 from maxmargin.multiclass import LIKELIHOOD, MARGIN
 from maxmargin.problems import ALL_CLASSES
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=25, database=None)
+law = examples(25, derandomize=True, database=None)
 number = st.integers(-16, 16).map(lambda i: i / 4)
 every_kind = pytest.mark.parametrize("kind", list(ALL_CLASSES))
 every_margin = pytest.mark.parametrize("kind", MARGIN)  # of the kinds that fall short of a margin

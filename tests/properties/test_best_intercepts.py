@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -29,8 +29,9 @@ from maxmargin.losses import (
 from maxmargin.penalties import L2
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers import LINEAR_NAMES
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=60, database=None)
+law = examples(60, derandomize=True, database=None)
 number = st.integers(-16, 16).map(lambda i: i / 4)
 cost = st.integers(1, 4).map(float)
 MADE_OF_LINES = [Hinge(), Absolute(), EpsilonInsensitive(0.5), Pinball(0.25)]
@@ -141,8 +142,7 @@ def test_wide_rows_at_a_small_cost(solver):
     assert linear.certificate_.relative_gap <= 1e-4
 
 
-@pytest.mark.parametrize("d", [2499, 2500, 2501, 3000])
-@pytest.mark.parametrize("n", [4, 10, 200])
+@pytest.mark.parametrize(("n", "d"), [(4, 2500), (4, 2501), (10, 2499), (200, 3000)])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "absolute"])
 def test_newton_goes_on_where_no_row_is_on_its_parabola(loss, n, d):
     X, y = wide(n, d)

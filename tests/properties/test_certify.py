@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn import svm
 
 from maxmargin import SVC, SVR, NuSVC, OneClassSVM, certify
 from maxmargin.kernels import Gaussian, Sigmoid
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=40, database=None)
+law = examples(40, derandomize=True, database=None)
 cells = st.lists(st.integers(0, 80), min_size=6, max_size=14, unique=True)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))

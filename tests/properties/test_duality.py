@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import brentq
@@ -22,9 +22,10 @@ from maxmargin.problems import (
     SVDDProblem,
     SVRProblem,
 )
+from tests.laws import examples
 from tests.reference_backend import get_backend
 
-law = settings(derandomize=True, deadline=None, max_examples=40, database=None)
+law = examples(40, derandomize=True, database=None)
 MACHINES = ["SVC", "NuSVC", "HardMargin", "SVR", "NuSVR", "OneClass", "SVDD"]
 every_machine = pytest.mark.parametrize("machine", MACHINES)
 number = st.integers(-16, 16).map(lambda i: i / 4)

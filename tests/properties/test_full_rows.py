@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin import SVDD, NuSVC, NuSVR, OneClassSVM
+from tests.laws import examples
 
 
 def one_class(X, sign, weight, options):
@@ -32,7 +33,7 @@ def one_sided(X, sign, weight, options):
 
 @pytest.mark.filterwarnings("ignore:specified nu is infeasible", "ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("fit", [one_class, ball, lighter_class, no_intercept, one_sided])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 40), even=st.booleans())
 def test_rows_that_are_full_leave_a_proof(fit, seed, n, even):
     rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
 """Laws of kernels, on expressions drawn at random: positive semi-definite, an algebra, and lowered without change."""
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -22,10 +22,11 @@ from maxmargin.kernels import (
     Sigmoid,
     check_mercer,
 )
+from tests.laws import examples
 from tests.reference_backend import get_backend
 
 D = 3
-law = settings(derandomize=True, deadline=None, max_examples=200, database=None)
+law = examples(200, derandomize=True, database=None)
 MAP = np.array([[0.5, 0.25, 0.0], [0.0, 0.5, 0.25], [0.25, 0.0, 0.5]])
 
 
@@ -161,7 +162,7 @@ def test_values_belong_to_pairs_of_rows_not_to_blocks(kernel, X, data):
     close(np.vstack([kernel(X[i : i + 1], X) for i in range(len(X))]), K, rounding(kernel))
 
 
-@settings(law, max_examples=300)
+@examples(300, derandomize=True, database=None)
 @given(kernels, rows, rows, st.sampled_from(["numpy", "numba"]))
 def test_the_lowered_program_computes_the_expression(kernel, X, Z, backend):
     expected = values(kernel, Z, X)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone, is_classifier
@@ -29,9 +29,10 @@ from maxmargin.losses import (
 )
 from maxmargin.penalties import L1, L2, ElasticNet, PNorm
 from maxmargin.problems import FEASIBILITY_TOL, LinearProblem
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=40, database=None)
-few = settings(law, max_examples=15)
+law = examples(40, derandomize=True, database=None)
+few = examples(15, derandomize=True, database=None)
 number = st.integers(-16, 16).map(lambda i: i / 4)
 TIGHT = 1e-11
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnx_file import exported, run
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
@@ -21,6 +21,7 @@ from maxmargin import kernels as k
 from maxmargin.io import export_onnx
 from maxmargin.io._onnx._graph import DOUBLE, Graph
 from maxmargin.io._onnx._kernels import Cross, Diagonal, expression
+from tests.laws import examples
 
 X, y = load_iris(return_X_y=True)
 NAMES = load_iris().target_names[y]
@@ -289,7 +290,7 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(TREES, st.integers(0, 1000))
 def test_any_kernel_expression(kernel: Any, seed: int) -> None:
     """The graph of an expression has the values of its NumPy meaning, and so has that of k(x, x)."""

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from onnx_file import decided, exported, run
 from sklearn.compose import ColumnTransformer, make_column_selector
@@ -42,6 +42,7 @@ from maxmargin import (
 )
 from maxmargin.io import export_onnx
 from maxmargin.kernels import Laplacian
+from tests.laws import examples
 
 X, y = load_wine(return_X_y=True)
 TRAIN, TEST = np.arange(0, 178, 2), np.arange(1, 178, 2)
@@ -302,7 +303,7 @@ WORDS = st.sampled_from(["red", "green", "blue", "mauve", "Zürich 你好"])
 ROW = st.tuples(st.floats(-1e3, 1e3), st.one_of(st.just(np.nan), st.floats(-1.0, 1.0)), WORDS, st.integers(0, 3))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(ROW, min_size=8, max_size=30), st.lists(ROW, min_size=1, max_size=20), st.randoms(use_true_random=False)
 )

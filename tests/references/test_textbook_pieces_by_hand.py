@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 import sklearn.svm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import eigh
 from scipy.optimize import linprog
@@ -30,8 +30,9 @@ from maxmargin import (
 )
 from maxmargin.inspection import kkt, lagrangian, least_mistakes, pegasos_bound, scatter_matrices
 from maxmargin.kernels import Gaussian, Linear
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=60, database=None)
+law = examples(60, derandomize=True, database=None)
 
 
 # -- the least number of mistakes --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -34,6 +34,7 @@ from maxmargin.kernels import Gaussian, Linear
 from maxmargin.plotting import PathDisplay
 from maxmargin.problems import Offsets, SVCProblem, relative
 from maxmargin.selection import Path, leave_one_out_residuals
+from tests.laws import examples
 
 mpl.use("Agg")
 
@@ -76,7 +77,7 @@ def test_an_exact_path_is_optimal_between_its_breakpoints(machine):
 
 
 @given(st.integers(0, 10_000))
-@settings(deadline=None, max_examples=25)
+@examples(25)
 def test_exact_paths_of_random_problems(seed):
     """Also of rows that are there twice, of weights, and of classes without any overlap."""
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -29,6 +29,7 @@ from maxmargin.kernels import (
 )
 from maxmargin.problems import FEASIBILITY_TOL, Offsets, SVCProblem, SVRProblem
 from maxmargin.solvers import StoredTasks
+from tests.laws import examples
 
 BACKEND = backend_for("cpu")
 ROUNDING = 2.0**-23
@@ -154,7 +155,7 @@ def proven(problem, K, beta, intercept):
 
 @pytest.mark.parametrize("kind", ["svc", "svr"])
 @given(seed=st.integers(0, 10_000), loose=st.booleans(), balanced=st.booleans())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_a_gap_is_an_upper_bound_whatever_the_order_of_the_costs(kind, seed, loose, balanced):
     kernel, X, at_cost = random_problem(kind, seed)
     stored, diagonal = WholeMatrix(BACKEND, X, 2**24).values(kernel, balanced)
@@ -175,7 +176,7 @@ def test_a_gap_is_an_upper_bound_whatever_the_order_of_the_costs(kind, seed, loo
 
 @pytest.mark.parametrize("kind", ["svc", "svr"])
 @given(seed=st.integers(0, 10_000))
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_solutions_are_those_of_the_machines(kind, seed):
     kernel, X, at_cost = random_problem(kind, seed)

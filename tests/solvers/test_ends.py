@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,6 +18,7 @@ from maxmargin.solvers import Decomposition, DualGradient, InteriorPoint, Status
 from maxmargin.solvers import decomposition as whole
 from maxmargin.solvers import dual_gradient as ascent
 from maxmargin.solvers._base import Crawl
+from tests.laws import examples
 from tests.reference_backend import get_backend
 
 #: Two rows that a large column makes nearly parallel: single steps would need millions.
@@ -59,7 +60,7 @@ def test_nu_regression_without_an_intercept_reaches_its_goal():
     assert int(np.sum(model.n_iter_)) <= most_steps(22)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(2, 20),

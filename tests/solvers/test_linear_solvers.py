@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import Lasso
@@ -32,9 +32,10 @@ from maxmargin.solvers.features import FeatureSets
 from maxmargin.solvers.head_start import HeadStart
 from maxmargin.solvers.primal_dual import PrimalDual, operator_norm
 from maxmargin.solvers.semismooth import SemismoothNewton, by_rows, line_search, solve_equilibrated
+from tests.laws import examples
 from tests.reference_backend import get_backend
 
-law = settings(derandomize=True, deadline=None, max_examples=100, database=None)
+law = examples(100, derandomize=True, database=None)
 
 
 def solve(problem, X, solver="auto", tol=1e-6, start=None, **limits):

@@ -4,13 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin.solvers import _newton
 from maxmargin.solvers._newton import face_step
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=60, database=None)
+law = examples(60, derandomize=True, database=None)
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(2, 30)
 counts = st.integers(0, 2)

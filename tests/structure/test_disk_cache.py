@@ -58,6 +58,10 @@ def everything():
     SVC(kernel="sigmoid").fit(X[:40], y[:40])
     return small()
 
+def linear():
+    from maxmargin import LinearSVC
+    return LinearSVC(loss="hinge", solver="dual-coordinate").fit(X[:40], y[:40])
+
 def report(work):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -118,16 +122,13 @@ def test_a_second_process_loads_what_the_first_compiled(warm: tuple[Path, Path, 
     assert second["gap"] == first["gap"]
 
 
-def test_a_change_in_one_file_compiles_its_callers_anew(warm: tuple[Path, Path, dict[str, Any]]) -> None:
+def test_a_change_in_one_file_compiles_its_callers_anew(tmp_path: Path) -> None:
     # Numba looks at the file a function stands in, not at the files of the functions it calls
-    package, cache, _ = warm
-    program = package / "backends" / "_numba" / "program.py"
-    before = program.read_text(encoding="utf-8")
-    program.write_text(before + "\n# changed\n", encoding="utf-8")
-    try:
-        assert "pair_block" in run("small", cache, package)["compiled"]
-    finally:
-        program.write_text(before, encoding="utf-8")
+    package, cache = copied(tmp_path), tmp_path / "cache"
+    assert "epoch" in run("linear", cache, package)["compiled"]  # it calls dot of rows.py
+    rows = package / "backends" / "_numba" / "rows.py"
+    rows.write_text(rows.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+    assert "epoch" in run("linear", cache, package)["compiled"]
 
 
 def test_no_directory_to_write_to_costs_one_warning(tmp_path: Path) -> None:
@@ -137,8 +138,8 @@ def test_no_directory_to_write_to_costs_one_warning(tmp_path: Path) -> None:
     (blocker := tmp_path / "blocker").write_text("a file")
     nowhere = str(blocker / "home")
     homes = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"), nowhere)
-    outcome = run("small", blocker / "cache", package, **homes)
-    assert outcome["gap"] < 1e-6
+    outcome = run("linear", blocker / "cache", package, **homes)
+    assert outcome["gap"] < 1e-3
     assert len(outcome["compiled"]) > 0
     (warning,) = outcome["warnings"]
     assert "cannot be kept on disk" in warning
@@ -148,8 +149,8 @@ def test_no_directory_to_write_to_costs_one_warning(tmp_path: Path) -> None:
 def test_a_full_disk_costs_one_warning(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="limits on file sizes are POSIX")
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))"
-    outcome = run("small", tmp_path, before=full)  # files can be made, but nothing can be written to them
-    assert outcome["gap"] < 1e-6
+    outcome = run("linear", tmp_path, before=full)  # files can be made, but nothing can be written to them
+    assert outcome["gap"] < 1e-3
     (warning,) = outcome["warnings"]
     assert "cannot be kept on disk" in warning
 

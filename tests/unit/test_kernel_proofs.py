@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF
 
@@ -33,8 +33,9 @@ from maxmargin.kernels import (
     check_mercer,
     resolve_kernel,
 )
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=150, database=None)
+law = examples(150, derandomize=True, database=None)
 
 VALID = [
     Linear(), Constant(0.5), Polynomial(2), Polynomial(3, 0.0), Polynomial(0, -1.0), Polynomial(2, -1.0, -1.0),

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
@@ -27,8 +27,9 @@ from maxmargin.losses import (
     ZeroOne,
     resolve_loss,
 )
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=200, database=None)
+law = examples(200, derandomize=True, database=None)
 
 
 def exp(a):

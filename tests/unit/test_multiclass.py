@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin.multiclass import CodeWords, Fired, OneVsOne, OneVsRest, make_scheme, make_words
+from tests.laws import examples
 
 NAMES = [("ovo", None), ("ovr", None), ("code", "one-hot"), ("code", "random"), ("code", "exhaustive")]
-law = settings(deadline=None, max_examples=50)
+law = examples(50)
 
 
 def scheme_of(name, words, k):

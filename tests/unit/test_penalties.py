@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize, minimize_scalar
@@ -21,8 +21,9 @@ from maxmargin.penalties import (
     project_to_ball,
     resolve_penalty,
 )
+from tests.laws import examples
 
-law = settings(derandomize=True, deadline=None, max_examples=200, database=None)
+law = examples(200, derandomize=True, database=None)
 EXPONENTS = [1.0, 1.2, 1.5, 2.0, 3.0, math.inf]
 
 

@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from maxmargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, certify
 from maxmargin.solvers import Decomposition
+from tests.contract.estimators import CLASSIFIERS, NAMES, SEARCHES, fitted, made, over
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
 #: More rows than one working set holds, so that a fit takes many rounds.
@@ -234,14 +235,14 @@ def test_scoring_monitor_of_scikit_learn_sees_scores(machine):
     assert monitor.get_logs().data[-1][name] == pytest.approx(model.score(X, y))
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_verbose_shows_a_line_with_the_gap(machine, capsys):
+@over(name for name in NAMES if "verbose" in made(name).get_params())
+def test_verbose_shows_lines_and_nothing_else_does(name, capsys):
     X, y = load_iris(return_X_y=True)
-    machine(verbose=1).fit(X, y)
+    fitted(made(name, verbose=1), X, y)
     out = capsys.readouterr().out
-    assert f"[{machine.__name__}]" in out
-    assert "relative gap" in out
+    assert f"[{name}]" in out
     assert out.endswith("\n")
-    assert ("task 2 of 3" in out) == (machine in (SVC, NuSVC))
-    machine(verbose=0).fit(X, y)
+    assert ("best" if name in SEARCHES else "relative gap") in out
+    assert ("task 2 of 3" in out) == (name in CLASSIFIERS)
+    fitted(made(name), X, y)
     assert capsys.readouterr().out == ""

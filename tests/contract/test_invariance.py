@@ -6,21 +6,21 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from tests.laws import examples
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD]
 CLASSIFIERS = MACHINES[:2]
 
 #: The same examples in every run, as many as fit into a few seconds.
-laws = settings(
-    max_examples=30,
+laws = examples(
+    20,
     derandomize=True,
-    deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.filter_too_much],
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
@@ -200,7 +200,7 @@ def test_hard_margin_is_the_limit_of_large_costs(kernel, intercept, problem):
     assert (np.where(y == 1, 1, -1) * hard.decision_function(X)).min() == pytest.approx(1.0, abs=1e-6)
 
 
-@laws
+@examples(5, derandomize=True, database=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(problem=problems())
 def test_law_fails_for_weights_that_are_not_repetition(problem):
     """The comparison notices a weight that was forgotten, unless it changes nothing: most do."""
