@@ -206,6 +206,8 @@ class CrammerSingerProblem(ShortfallProblem):
             return np.sum(np.maximum(p, 0.0) * (s.max(axis=1, keepdims=True) - s), axis=1)
         # every class against the largest of the others: none falls short of itself, whatever the error
         raised, rows = self._raised(s, error), np.arange(len(s))
+        several = np.count_nonzero(alpha, axis=1) > 2  # rivals, whose sum is rounded
+        p[rows, self.label] += np.where(several, summed(self.n_classes) * self.C, 0.0)
         first = raised.argmax(axis=1)
         largest = raised[rows, first]
         raised[rows, first] = -np.inf
