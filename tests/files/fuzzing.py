@@ -32,7 +32,7 @@ from maxmargin.exceptions import ExportError, ModelFileError
 from tests.cli import fuzz_tables
 
 #: Seconds of processor time for one input, by the clock for one that waits, and bytes that the process may grow by.
-PATIENCE, WAITING, GROWTH = 10.0, 120.0, 2**29
+PATIENCE, WAITING, GROWTH = 10.0, 600.0, 2**29
 #: Inputs of a full run, over all readers.
 INPUTS = 1_000_000
 NUMBERS = [
