@@ -2,11 +2,14 @@
 
 Every machine with a ``time_limit``, on data that take it many times longer than that to fit: the fit ends within the
 limit and half a second, its proof, its calibrators and its published model included. It is wall time that counts, so
-the machine should have nothing else to do.
+the machine should have nothing else to do. On one that has, ``--busy`` puts processor time in its place, in all clocks
+that a fit looks at, with one thread: tails are then as long as on a single core.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -100,24 +103,33 @@ def trial(case: Case) -> Callable[[int], str]:
 
     def fit(seed: int) -> str:
         X, y = data(case, seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            case.make().fit(X[::40], y[::40])  # compiles, or loads, the inner loops
-            machine = case.make(time_limit=LIMIT)
-            began, busy = time.perf_counter(), time.process_time()
-            try:
-                machine.fit(X, y)
-            except ValueError as error:  # no cell was finished: what a search says when it has nothing to publish
-                if "time_limit" not in str(error):
-                    raise
-            seconds, cpu = time.perf_counter() - began, time.process_time() - busy
-        print(f"    {seconds:.2f} s, {cpu:.2f} s of the processors", flush=True)
+        limited(case, X, y)  # compiles, or loads, all that the fit below will need
+        began = time.perf_counter()
+        limited(case, X, y)
+        seconds = time.perf_counter() - began
+        print(f"    {seconds:.2f} s", flush=True)
         if seconds > LIMIT + max(LATE, PART * LIMIT):
-            raise Failure(f"{seconds:.2f} s ({cpu:.2f} s of the processors) under a limit of {LIMIT:g} s")
+            raise Failure(f"{seconds:.2f} s under a limit of {LIMIT:g} s")
         return "in time" if seconds > LIMIT / 2 else "finished early"
 
     return fit
 
 
+def limited(case: Case, X: Any, y: np.ndarray) -> None:
+    """A fit under the limit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            case.make(time_limit=LIMIT).fit(X, y)
+        except ValueError as error:  # no cell was finished: what a search says when it has nothing to publish
+            if "time_limit" not in str(error):
+                raise
+
+
 if __name__ == "__main__":
-    raise SystemExit(run("limits", {name: Kind(3, trial(case)) for name, case in CASES.items()}, __doc__))
+    words = sys.argv[1:]
+    if "--busy" in words:
+        words.remove("--busy")
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        time.perf_counter = time.process_time
+    raise SystemExit(run("limits", {name: Kind(3, trial(case)) for name, case in CASES.items()}, __doc__, words))

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import linear_kernel
 
-from maxmargin.backends import _base, prepare
+from maxmargin._stop import Stopped, stops_when
+from maxmargin.backends import _base, _numba, prepare
 from maxmargin.backends._rows import Csr
 from maxmargin.kernels import (
     ChiSquared,
@@ -218,6 +219,17 @@ def test_products_of_rows_with_themselves_sum_every_pair(backend, dtype, sparsit
         close(result, kernel(X, X) @ given, tol)
         if engine.streams(program):
             np.testing.assert_array_equal(engine.symmetric_product(program, rows, given, threads=2), result)
+
+
+@pytest.mark.parametrize("sparsity", sorted(DENSITY))
+def test_a_large_matrix_is_made_in_parts_between_which_whoever_asks_to_stop_is_heard(sparsity, monkeypatch):
+    program = KERNELS["gaussian"].lower()
+    rows, engine = prepare(program, make_rows(300, sparsity), np.float32), get_backend("numba")
+    whole = engine.symmetric_tile(program, rows)
+    monkeypatch.setattr(_numba, "AT_ONCE", 70 * 300)
+    np.testing.assert_array_equal(engine.symmetric_tile(program, rows), whole)
+    with stops_when(lambda: True), pytest.raises(Stopped):
+        engine.symmetric_tile(program, rows)
 
 
 @everywhere

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -223,3 +226,13 @@ def test_an_epoch_on_dense_rows_is_one_on_sparse_rows(dtype):
         results.append((beta, out))
     np.testing.assert_allclose(results[0][0], results[1][0], atol=1e-9)
     assert results[0][1][3] == results[1][1][3]
+
+
+def test_rows_without_columns_have_a_gram_matrix_without_a_word_from_blas():
+    program = (
+        "import numpy as np\n"
+        "from maxmargin.backends import Design\n"
+        "assert Design(np.empty((5, 0)), 1).gram(np.ones(5)).shape == (0, 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout + done.stderr == ""

@@ -99,6 +99,23 @@ def test_intercepts_far_from_the_model_s_are_no_better_than_the_certificate_says
     assert other.gap >= other.primal - proof.primal - 1e-12
 
 
+@pytest.mark.parametrize("scheme", ["crammer-singer", "weston-watkins"])
+@pytest.mark.parametrize("make", [SVC, LinearSVC])
+@pytest.mark.parametrize("bias", [True, False])
+def test_dual_variables_above_their_bounds_prove_no_more_than_those_on_them(make, scheme, bias):
+    X, y = data(n=60, spread=0.3)
+    kernel = {"kernel": "linear"} if make is SVC else {}
+    best = make(C=1e-3, multiclass=scheme, tol=1e-13, fit_intercept=bias, **kernel).fit(X, y)
+    proof = best.certificate_
+    assert proof.relative_gap < 1e-12
+    model = copy.deepcopy(best)
+    model.dual_coef_ = best.dual_coef_ * (1.0 + 4e-10)
+    other = certify(model, X, y)
+    assert other.holds
+    assert other.dual <= proof.primal
+    assert other.gap >= other.primal - proof.primal - 1e-12 * proof.primal
+
+
 def test_a_gradient_whose_squares_underflow_ends_the_fit():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 1300)) * 1e-200

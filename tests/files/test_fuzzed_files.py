@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +33,20 @@ def test_the_fuzzer_sees_what_is_wrong(error: Exception | None, seen: str, tmp_p
 
     target = fuzzing.Target("any", [b"x"], read, (ValueError,))
     assert seen in fuzzing.attempt(target, b"x", tmp_path / "input")
+
+
+@pytest.mark.parametrize(
+    ("limit", "waiting", "ended"), [(0, "pass", signal.SIGPROF), (1, "time.sleep(60)", signal.SIGALRM)]
+)
+def test_an_input_that_does_not_end_ends_the_run_with_its_line(limit: int, waiting: str, ended: signal.Signals) -> None:
+    program = (
+        "import time\nfrom tests.files.fuzzing import watched\n"
+        f"watched.LIMITS = [(*one[:2], 0.1) for one in watched.LIMITS[{limit}:][:1]]\n"
+        f"with watched():\n    while True:\n        {waiting}\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == -ended
+    assert 'File "<string>", line' in done.stderr
 
 
 def test_mutations_reach_behind_the_checksums(tmp_path: Path) -> None:

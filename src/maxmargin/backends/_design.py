@@ -79,6 +79,8 @@ class Design:
     def upper_gram(self, weight: FloatArray, out: FloatArray) -> None:
         """Upper triangle of X' diag(weight) X, for weights >= 0, into ``out``; what is below it means nothing."""
         shape = (self.d, self.d)
+        if self.d == 0:  # a kernel of rank 0: BLAS would complain, in a line of its own on the screen
+            return
         out[...] = self._summed(shape, self.gram_threads, lambda part, a, b: self._gram(weight, part, a, b))
 
     def products(self) -> FloatArray:

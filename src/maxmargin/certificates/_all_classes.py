@@ -30,16 +30,18 @@ def judge_all_classes(
 ) -> Certificate:
     """From sum_m ||w_m||^2 and its error bound, the scores f (n, classes) with intercepts, alpha and ||phi(x)|| (n,).
 
-    Scores are off by at most ``error`` (n,). Where w is not w(alpha), ``distance`` is at least 1/2 ||w - w(alpha)||^2.
+    Scores are off by at most ``error`` (n,). Judged is the dual point beside alpha that is inside its bounds; where w
+    is not that point's, ``distance`` is at least 1/2 the square of how far it is.
     """
     reach = np.abs(f).max(axis=1, initial=0.0) + float(np.abs(intercept).max(initial=0.0)) + 1.0
     error, n = error + STEPS * UNIT * reach, f.size
+    feasible, alpha = problem.infeasibility(alpha) <= FEASIBILITY_TOL, problem.inside(alpha)
     middle = problem.primal(square[0], f)
     # costs are convex in the scores: they can fall by no more than they can rise
     spread = problem.primal(square[0], f, error) - middle + 0.5 * square[1] + summed(n + 20) * middle
     gap, apart = _gap(problem, middle + spread, square[0] + square[1], f, error, alpha, size, distance)
     here = problem.gap(f, alpha, apart=apart)
-    feasible, definite = problem.infeasibility(alpha) <= FEASIBILITY_TOL, definite or Definiteness(True)
+    definite = definite or Definiteness(True)
     primal, dual = middle + spread, middle - spread - gap
     finite = bool(np.isfinite([primal, gap]).all())
     reason = "" if feasible else "the dual point is not feasible"

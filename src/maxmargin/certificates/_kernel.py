@@ -72,8 +72,10 @@ def judge_kernel_all_classes(
     error = np.max([bounds.of(rows, line) for line in alpha.T], axis=0)
     size, own = np.abs(alpha), np.sqrt(np.square(bounds.rounding.size) + bounds.deficit)
     off = float(size.sum(axis=1) @ error + summed(f.size) * np.vdot(size, np.abs(f)))
-    square = (float(np.vdot(alpha, f)), off)
-    return judge_all_classes(problem, square, f + intercept, error, alpha, intercept, own, definite)
+    square, inside = (float(np.vdot(alpha, f)), off), problem.inside(alpha)
+    moved = float(own @ np.abs(alpha - inside).sum(axis=1)) + float(own.max(initial=0.0)) * problem.imbalance(inside)
+    distance = 0.5 * moved * moved * ROOM
+    return judge_all_classes(problem, square, f + intercept, error, alpha, intercept, own, definite, distance)
 
 
 def repaired(kernel: Kernel, X: RowData, task: Delivered, scores: Scores, definite: Definiteness) -> Delivered:

@@ -366,8 +366,9 @@ def judge_linear_all_classes(
     scaling = scaling or Scaling.none(X.shape[1])
     products = Products(X, scaling, problem.fit_intercept)
     f, error, drift = products.scores(coef.T, intercept)
-    v, off, _ = products.combined_near(alpha)
-    off = off + problem.imbalance(alpha) * products.near[:, None]
+    inside = problem.inside(alpha)
+    v, off, _ = products.combined_near(inside)
+    off = off + problem.imbalance(inside) * products.near[:, None]
     W = coef * scaling.scale
     away = np.abs(W - v.T) + off.T
     square = float(np.vdot(W, W))

@@ -45,10 +45,26 @@ class AllClassesProblem(ABC):
         """How far every row is from optimal, in margin units; variables within ``room`` C of a bound count as on it."""
 
     def infeasibility(self, alpha: FloatArray) -> float:
-        """Largest violation of the rows' constraints, relative to C; unless told otherwise, pushes share the bound."""
-        a = self.pushes(alpha)
-        over = max(float((a.sum(axis=1) - self.C).max(initial=0.0)), float((-a).max(initial=0.0)))
-        return self._relative(max(over, self._unbalanced(alpha)))
+        """How far the rows' constraints are missed, relative to C."""
+        return float(np.abs(alpha - self.inside(alpha)).max(initial=0.0)) / max(float(self.C.max(initial=0.0)), 1e-300)
+
+    def inside(self, alpha: FloatArray) -> FloatArray:
+        """Dual variables beside ``alpha`` that meet the rows' constraints, also before their sums are rounded."""
+        return self.alphas(self.bounded(np.maximum(self.pushes(alpha), 0.0)))
+
+    def bounded(self, a: FloatArray) -> FloatArray:
+        """Pushes within their bound, which classes share unless told otherwise."""
+        total, room = a.sum(axis=1), summed(self.n_classes + 4)
+        several = np.count_nonzero(a, axis=1) > 1  # whose sum is rounded
+        over = np.where(several, total * (1.0 + room), total) > self.C
+        return np.where(over, self.C / np.maximum(total, 1e-300) * (1.0 - room), 1.0)[:, None] * a
+
+    def alphas(self, a: FloatArray) -> FloatArray:
+        """Dual variables of pushes, whatever stands in the column of the row's own class."""
+        rows, alpha = np.arange(len(a)), -a
+        alpha[rows, self.label] = 0.0
+        alpha[rows, self.label] = -alpha.sum(axis=1)
+        return alpha
 
     def pushes(self, alpha: FloatArray) -> FloatArray:
         """a = -alpha, with 0 in the column of the row's own class."""
@@ -96,11 +112,13 @@ class AllClassesProblem(ABC):
             own = np.flatnonzero((self.C > 0) & (self.label == m))
             if not len(own):  # nothing keeps this intercept from falling
                 return np.inf
-            C, rivals = self.C[own], np.arange(self.n_classes) != m
-            alone = losses / C + lead[own].max(axis=1) + shift[own]
-            share = C / C.sum()
-            together = losses / float(C.sum()) + float((share @ lead[own][:, rivals]).max()) + float(share @ shift[own])
-            found = max(found, min(together, float(alone.min())))
+            C, ahead = self.C[own], lead[own][:, np.arange(self.n_classes) != m]
+            alone = losses / C + ahead.max(axis=1) + shift[own]
+            most = float(C.max())
+            share = C / most
+            total, lost = float(share.sum()), summed(2 * len(own) + 8) * np.abs(ahead).max(axis=1)
+            together = losses / most + float((share @ ahead).max()) + float(share @ (shift[own] + lost))
+            found = max(found, min(together / total, float(alone.min())))
         return found
 
     def imbalance(self, alpha: FloatArray) -> float:
@@ -111,12 +129,6 @@ class AllClassesProblem(ABC):
     def masked(self, held: Array) -> Self:
         """The same problem without the rows ``held`` (bool), which keep their places."""
         return replace(self, C=np.where(held, 0.0, self.C))
-
-    def _unbalanced(self, alpha: FloatArray) -> float:
-        return float(np.abs(alpha.sum(axis=1)).max(initial=0.0))
-
-    def _relative(self, worst: float) -> float:
-        return worst / max(float(self.C.max(initial=0.0)), 1e-300)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +143,7 @@ class ShortfallProblem(AllClassesProblem):
 
     @abstractmethod
     def weights(self, alpha: FloatArray) -> FloatArray:
-        """p of dual variables alpha (n, classes)."""
+        """p of dual variables alpha (n, classes), of which :meth:`alphas` makes alpha again."""
 
     @abstractmethod
     def nearest(self, z: FloatArray) -> FloatArray:
@@ -144,14 +156,6 @@ class ShortfallProblem(AllClassesProblem):
     @abstractmethod
     def coupling(self, between: Array, m: int, o: int) -> FloatArray:
         """By how much alpha_im falls where f_io rises by 1 and z with it; never positive for m != o."""
-
-    def alphas(self, p: FloatArray) -> FloatArray:
-        """Invert :meth:`weights`."""
-        rows = np.arange(len(p))
-        alpha = -p
-        alpha[rows, self.label] = 0.0
-        alpha[rows, self.label] = -alpha.sum(axis=1)
-        return alpha
 
     def shortfalls(self, f: FloatArray) -> FloatArray:
         """s_im = 1 + f_im - f_iy, and 0 for m = y."""
@@ -202,6 +206,8 @@ class CrammerSingerProblem(ShortfallProblem):
             return np.sum(np.maximum(p, 0.0) * (s.max(axis=1, keepdims=True) - s), axis=1)
         # every class against the largest of the others: none falls short of itself, whatever the error
         raised, rows = self._raised(s, error), np.arange(len(s))
+        several = np.count_nonzero(alpha, axis=1) > 2  # rivals, whose sum is rounded
+        p[rows, self.label] += np.where(several, summed(self.n_classes) * self.C, 0.0)
         first = raised.argmax(axis=1)
         largest = raised[rows, first]
         raised[rows, first] = -np.inf
@@ -262,7 +268,5 @@ class WestonWatkinsProblem(ShortfallProblem):
         rising = np.where(a < self.C[:, None] - edge, s, 0.0).max(axis=1)
         return np.maximum(rising, np.where(a > edge, -s, 0.0).max(axis=1))
 
-    def infeasibility(self, alpha):
-        a = self.pushes(alpha)
-        over = max(float((a - self.C[:, None]).max(initial=0.0)), float((-a).max(initial=0.0)))
-        return self._relative(max(over, self._unbalanced(alpha)))
+    def bounded(self, a):
+        return np.minimum(a, self.C[:, None])

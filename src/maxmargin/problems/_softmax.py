@@ -54,10 +54,7 @@ class SoftmaxProblem(AllClassesProblem):
 
         The value of a row's own class is the sum of the others, so that no digit is lost where q_y is nearly 1.
         """
-        rows, alpha = np.arange(len(f)), -self.C[:, None] * self.probabilities(f)
-        alpha[rows, self.label] = 0.0
-        alpha[rows, self.label] = -alpha.sum(axis=1)
-        return alpha
+        return self.alphas(self.C[:, None] * self.probabilities(f))
 
     def slack(self, f, error=None):
         s = self.differences(f)

@@ -67,7 +67,14 @@ class NumbaBackend(Backend):
     def symmetric_tile(self, program, rows, threads=1, out=None):
         if not self.streams(program):
             return super().symmetric_tile(program, rows, threads, out)
-        return self.tile(program, rows, rows, out, threads=threads)
+        out = np.empty((rows.n, rows.n), dtype=rows.dtype) if out is None else out
+        height = max(1, AT_ONCE // max(1, rows.n))
+        for first in range(0, rows.n, height):
+            if first:  # a matrix that a solver stores is one part, and is not left half done
+                heed()
+            last = min(first + height, rows.n)
+            self.tile(program, rows.slice(first, last), rows, out, np.arange(first, last), threads)
+        return out
 
     def add_product(self, program, A, B, delta, f, threads=1, out=None, lines=None):
         if not self.streams(program):
