@@ -109,6 +109,19 @@ class NumbaBackend(Backend):
             run_parallel([partial(work, number, first, last) for number in range(shares)], threads)
         return np.ascontiguousarray((sums + mirrors.sum(axis=0)).T).reshape(coef.shape)
 
+    def many_products(self, program, rows, pointers, index, coef, threads=1):
+        X = rows.bases[0]
+        if not self.streams(program) or isinstance(X, Csr):
+            return super().many_products(program, rows, pointers, index, coef, threads)
+        f, coef = np.zeros(coef.shape), np.ascontiguousarray(coef, dtype=X.dtype)
+
+        def strip(first):
+            code = program.code
+            stream.stream_tasks(pointers, index, X, rows.scalars, code, coef, SHORT_SUM, first, threads, f)
+
+        run_parallel([partial(strip, first) for first in range(threads)], threads)
+        return f
+
     def distances(self, kind, A, B, out):
         (tiles.l1_distances if kind == "l1" else tiles.chi2_distances)(A, B, out)
 

@@ -27,6 +27,7 @@ from maxmargin.backends._numba.vectors import (
     sparse_dots,
     sparse_gaussians,
 )
+from maxmargin.backends._rows import PANEL, Csr
 
 #: Most and fewest columns of a block, multiples of WIDE vectors; and bytes of a block of sparse rows made dense.
 WIDTH, NARROW, PANEL_BYTES = 512, 64, 2**19
@@ -60,6 +61,38 @@ def stream_dense(panels, A, left, right, code, weights, f, lines, out, short_sum
             use_rows(block, 0, WIDTH, i, rows, start, width, weights, short, lines, out, sides, mirror)
             if (i + ROWS) % short_sum == 0 or i + ROWS >= height:
                 flush(short, WIDTH, f, start, width)
+
+
+@jit
+def stream_tasks(pointers, rows, X, scalars, code, coef, short_sum, first, step, f):
+    """f[:, p] = sum_q coef[:, q] k(x_p, x_q) over the positions q of p's own task, for tasks first, first + step, ...
+
+    Task t has the positions pointers[t] to pointers[t + 1]; ``rows`` says which row of X each of them is.
+    """
+    d, k, lanes = X.shape[1], coef.shape[0], PANEL // X.itemsize
+    for task in range(first, pointers.size - 1, step):
+        begin, n = pointers[task], pointers[task + 1] - pointers[task]
+        panels = np.zeros(((n + lanes - 1) // lanes, d, lanes), X.dtype)
+        A, weights = np.zeros((n + ROWS, d), X.dtype), np.empty(n * k, X.dtype)
+        left, right = np.empty((scalars.shape[0], n), X.dtype), np.empty((scalars.shape[0], n), X.dtype)
+        m = 0
+        for c in range(n):
+            row, used = rows[begin + c], False
+            for j in range(d):
+                panels[c // lanes, j, c % lanes] = X[row, j]
+            right[:, c] = scalars[:, row]
+            for t in range(k):
+                weights[m * k + t] = coef[t, begin + c]
+                used |= coef[t, begin + c] != 0
+            if used:
+                A[m], left[:, m] = X[row], right[:, c]
+                m += 1
+        table = Csr(np.arange(m + 1) * k, np.arange(m * k).astype(np.int32) % np.int32(k), weights[: m * k], k)
+        none, sums = np.empty((0, 0), X.dtype), np.zeros((k, n))
+        nowhere = np.empty(0, np.intp), np.empty((0, n), X.dtype)
+        A, left = A[: (m + ROWS - 1) // ROWS * ROWS], left[:, :m].copy()
+        stream_dense(panels, A, left, right, code, table, sums, *nowhere, short_sum, none, np.empty((0, 0)), 0, n)
+        f[:, begin : begin + n] = sums
 
 
 @jit

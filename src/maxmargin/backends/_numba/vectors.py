@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from maxmargin.backends._numba._jit import jit
 from maxmargin.backends._rows import PANEL
 
-#: Bytes of a vector; dense rows multiplied at a time, with so many vectors; and vectors a sparse row is multiplied with.
+#: Bytes of a vector; dense rows multiplied at a time, and with how many vectors; with how many a sparse row is.
 VECTOR, ROWS, PAIR, WIDE = 64, 8, PANEL // 64, 4
 _INT = ir.IntType(64)
 
@@ -168,7 +168,7 @@ def _dense(context: Any, builder: Any, kinds: Any, args: Any, norms: _Norms | No
 
 @intrinsic
 def dense_dots(typing_context, A, a, d, panel, p, out, o, stride):  # pragma: no cover - compiled
-    """out[o + r stride + l] = sum_k A[a + r d + k] panel[p + k lanes + l] for ROWS rows r and all lanes l of a panel."""
+    """out[o + r stride + l] = sum_k A[a + r d + k] panel[p + k lanes + l] for ROWS rows r and all lanes l."""
 
     def generate(context, builder, signature, args):
         return _dense(context, builder, signature.args, args, None)
