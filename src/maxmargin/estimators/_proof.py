@@ -45,7 +45,7 @@ LARGE_VALUES = 2**24
 #: of the judge's costing as much as so many of the solver's.
 CHEAP_VALUES, AFFORDABLE_VALUES, QUARTER, PRICE = 2**17, 2**22, 0.25, 10
 #: Rows of tasks that are all done in float64.
-SHORT_TASK = 2048
+SHORT_TASK = 4096
 #: Kernel values of a fresh pass between two looks at the clock.
 PASS_VALUES = 2**25
 #: How long after the time limit of a fit its proof may end, in seconds or as a share of the limit.
