@@ -267,13 +267,12 @@ class KernelGram:
         pointers = np.concatenate([[0], np.cumsum([len(rows) for rows in index])]).astype(np.int64)
         where, coef = np.concatenate(index).astype(np.int64), np.concatenate(coefs)
         starts, size, s = pointers[:-1], np.abs(coef), self.rows.scalars[0][where]
-        sums, counts = np.stack([coef, size]), np.add.reduceat((coef != 0).astype(np.int64), starts)
+        sums, counts = np.stack([coef, size, size * s]), np.add.reduceat((coef != 0).astype(np.int64), starts)
         threads = min(self.threads, len(index), 1 + int(counts @ np.diff(pointers)) // VALUES_PER_THREAD)
-        f, A = self.backend.many_products(self.program, self.rows, pointers, where, sums, threads)
+        f, A, B = self.backend.many_products(self.program, self.rows, pointers, where, sums, threads)
         self.entries += int(counts @ np.diff(pointers))
-        far = np.repeat(np.maximum.reduceat(np.where(coef != 0, s, 0.0), starts), np.diff(pointers))
         terms = SHORT_SUM + 2 * int(counts.max()) // SHORT_SUM
-        error = bound.of(s, A, far * A, terms, float(np.add.reduceat(size, starts).max()))
+        error = bound.of(s, A, B, terms, float(np.add.reduceat(size, starts).max()))
         return [(f[first:last], error[first:last]) for first, last in pairwise(pointers.tolist())]
 
     def _error_bound(self, kind: np.dtype) -> _ErrorBound | None:
