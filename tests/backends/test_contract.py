@@ -233,6 +233,23 @@ def test_a_large_matrix_is_made_in_parts_between_which_whoever_asks_to_stop_is_h
 
 
 @everywhere
+@pytest.mark.parametrize("name", ["gaussian", "warped", "laplacian"])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_products_of_many_tasks_are_those_of_each(backend, dtype, sparsity, name, k):
+    kernel, program, rng = KERNELS[name], KERNELS[name].lower(), np.random.default_rng(0)
+    X = make_rows(90, sparsity)
+    tasks = [rng.permutation(90)[:size] for size in (1, 33, 90, 8, 64)]
+    pointers, index = np.concatenate([[0], np.cumsum([len(task) for task in tasks])]), np.concatenate(tasks)
+    coef = rng.normal(size=(k, len(index))) * (rng.random(len(index)) < 0.4)
+    coef[:, pointers[3] : pointers[4]] = 0.0  # a task without support vectors
+    rows, tol = prepare(program, X, dtype), 1e-11 if dtype == np.float64 else 1e-4
+    for threads in (1, 3):
+        sums = get_backend(backend).many_products(program, rows, pointers, index, coef, threads)
+        for task, first, last in zip(tasks, pointers[:-1], pointers[1:], strict=True):
+            close(sums[:, first:last], coef[:, first:last] @ kernel(X[task], X[task]), tol)
+
+
+@everywhere
 def test_two_threads_compute_what_one_does(backend, dtype, sparsity):
     kernel = Gaussian(0.5) + Laplacian(0.2)
     program, X = kernel.lower(), make_rows(600, sparsity)

@@ -94,6 +94,22 @@ def test_errors_of_a_fresh_pass_are_within_their_bounds(sparse, planted, kind):
         assert error.max() <= 1e4 * unit * np.abs(beta).sum()  # and the bound is of use
 
 
+@pytest.mark.parametrize("planted", [0, 20])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_errors_of_many_tasks_are_within_their_bounds(sparse, planted):
+    rng = np.random.default_rng(planted)
+    rows = rng.normal(size=(700, 12)) * (rng.random((700, 12)) < 0.4)
+    rows[rng.choice(700, planted, replace=False)] *= 100.0
+    kernel, tasks = Gaussian(0.003 if planted else 0.3), [rng.permutation(700)[:n] for n in (700, 5, 300)]
+    betas = [rng.normal(size=len(task)) * (rng.random(len(task)) < 0.5) * 100.0 for task in tasks]
+    gram = backend_for("cpu").gram(kernel, sp.csr_array(rows) if sparse else rows, threads=2)
+    for task, beta, (f, error) in zip(tasks, betas, gram.proven_products(tasks, betas), strict=True):
+        exact = kernel(rows[task]) @ beta
+        assert (np.abs(f - exact) <= error + 1e-11).all()
+        assert error.max() <= 1e4 * 2.0**-53 * np.abs(beta).sum()
+    assert backend_for("cpu").gram(Exponential(1.0), rows).proven_products(tasks, betas) is None
+
+
 def test_a_fresh_pass_without_a_bound_says_so():
     gram = backend_for("cpu").gram(Gaussian(1.0), X * 1e4, dtype=np.float32)
     beta = np.ones(len(X))

@@ -8,6 +8,7 @@ the reference, the Numba one is fast, and both pass one contract suite.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -283,6 +284,20 @@ class Backend(ABC):
     def symmetric_product(self, program: Program, A: Rows, coef: FloatArray, threads: int = 1) -> FloatArray:
         """K(A, A) @ coef; where it pays every pair of rows is computed once."""
         return self.product(program, A, A, coef, threads)
+
+    def many_products(
+        self, program: Program, rows: Rows, pointers: IntArray, index: IntArray, coef: FloatArray, threads: int = 1
+    ) -> FloatArray:
+        """(k, positions) sums by ``coef`` of every task over its own rows, in the rows' precision.
+
+        Positions pointers[t] to pointers[t + 1] are task t, and ``index`` says which of ``rows`` each of them is.
+        """
+        f = np.zeros(coef.shape)
+        for first, last in pairwise(pointers.tolist()):
+            own, table = rows.take(index[first:last]), coef[:, first:last]
+            used = np.flatnonzero(table.any(axis=0))
+            f[:, first:last] = self.product(program, own, own.take(used), table[:, used].T, threads).T
+        return f
 
     def _base_tile(self, base: Any, A: Any, B: Any, out: Array) -> None:
         """Values of one base for every pair of rows, before the program."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -225,22 +228,12 @@ class KernelGram:
     ) -> tuple[FloatArray, FloatArray] | None:
         """K[lines] @ beta afresh, in float64 or in the tiles' precision, and a bound on the error of each.
 
-        None where there is no such bound: there is one for Gaussian kernels that stream. With u the unit roundoff, m
-        the products in a dot product, and s the squared norms of rows as they are centred, the exponent of k(x, z) is
-        off by at most gamma (m + SLACK) u (s_x + s_z), so the value by as much, relatively; a short sum adds u for each
-        of its terms, a sum of short sums (in float64) as much for each of them, t in all. So
-
-            error_i <= u (gamma (m + SLACK) (s_i A_i + B_i) + (t + SLACK) A_i),  A = K |beta|, B = K (s |beta|).
+        None where there is no such bound (:class:`_ErrorBound`).
         """
-        rate = _gaussian_rate(self.program)
-        if rate is None or not self.backend.streams(self.program):
+        bound = self._error_bound(np.dtype(np.float64) if in_float64 else self.dtype)
+        if bound is None:
             return None
-        kind = np.dtype(np.float64) if in_float64 else self.dtype
-        unit, s = float(np.finfo(kind).eps) / 2, self.rows.scalars[0].astype(np.float64)
-        per_square = rate * (_most_terms(self.rows.bases[0]) + SLACK) * unit
-        largest = 2 * per_square * float(s.max(initial=0.0))
-        if not largest <= 0.5:
-            return None
+        s = self.rows.scalars[0].astype(np.float64)
         support = np.flatnonzero(beta)
         size = np.abs(beta[support])
         sides = [beta[support], size, size * s[support]]
@@ -262,9 +255,34 @@ class KernelGram:
             f, A, *rest = self.backend.product(
                 self.program, rows, others, np.column_stack(sides), self.threads, PROOF_SUM
             ).T
-        B = rest[0] if rest else far * A
-        error = np.exp(largest) * per_square * (s[lines] * A + B) + (terms + SLACK) * unit * A
-        return f, 1.01 * error + float(np.finfo(kind).tiny) * 4 * float(size.sum())  # 1.01: A and B are rounded, too
+        return f, bound.of(s[lines], A, rest[0] if rest else far * A, terms, float(size.sum()))
+
+    def proven_products(
+        self, index: Sequence[IntArray], coefs: Sequence[FloatArray]
+    ) -> list[tuple[FloatArray, FloatArray]] | None:
+        """:meth:`proven_product` of many tasks, each on its own rows of a matrix in float64, at once."""
+        bound = self._error_bound(np.dtype(np.float64))
+        if bound is None:
+            return None
+        pointers = np.concatenate([[0], np.cumsum([len(rows) for rows in index])]).astype(np.int64)
+        where, coef = np.concatenate(index).astype(np.int64), np.concatenate(coefs)
+        starts, size, s = pointers[:-1], np.abs(coef), self.rows.scalars[0][where]
+        sums, counts = np.stack([coef, size, size * s]), np.add.reduceat((coef != 0).astype(np.int64), starts)
+        threads = min(self.threads, len(index), 1 + int(counts @ np.diff(pointers)) // VALUES_PER_THREAD)
+        f, A, B = self.backend.many_products(self.program, self.rows, pointers, where, sums, threads)
+        self.entries += int(counts @ np.diff(pointers))
+        terms = SHORT_SUM + 2 * int(counts.max()) // SHORT_SUM
+        error = bound.of(s, A, B, terms, float(np.add.reduceat(size, starts).max()))
+        return [(f[first:last], error[first:last]) for first, last in pairwise(pointers.tolist())]
+
+    def _error_bound(self, kind: np.dtype) -> _ErrorBound | None:
+        """What is known of the error of sums of kernel values in the precision ``kind``."""
+        rate = _gaussian_rate(self.program)
+        if rate is None or not self.backend.streams(self.program):
+            return None
+        unit, s = float(np.finfo(kind).eps) / 2, float(self.rows.scalars[0].max(initial=0.0))
+        per_square = rate * (_most_terms(self.rows.bases[0]) + SLACK) * unit
+        return _ErrorBound(unit, per_square, 2 * per_square * s) if 2 * per_square * s <= 0.5 else None
 
     def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None) -> Array:
         values = self.backend.symmetric_tile(self.program, rows, self.threads, out)
@@ -300,6 +318,27 @@ class KernelGram:
             return replace(rows, scalars=rows.scalars.astype(np.float64))  # values are looked up as they are
         index = self.index if lines is None else lines if self.index is None else self.index[lines]
         return prepare(self.program, self.X if index is None else self.X[index], np.float64, like=self.rows)
+
+
+class _ErrorBound(NamedTuple):
+    """How far sums of kernel values are off, for Gaussian kernels that stream; there is no bound for others.
+
+    With u the unit roundoff, m the products in a dot product, and s the squared norms of rows as they are centred, the
+    exponent of k(x, z) is off by at most gamma (m + SLACK) u (s_x + s_z), so the value by as much, relatively; a short
+    sum adds u for each of its terms, a sum of short sums (in float64) as much for each of them, t in all. So
+
+        error_i <= u (gamma (m + SLACK) (s_i A_i + B_i) + (t + SLACK) A_i),  A = K |beta|, B = K (s |beta|).
+    """
+
+    unit: float
+    per_square: float
+    largest: float  # error of an exponent
+
+    def of(self, s: FloatArray, A: FloatArray, B: FloatArray, terms: int, whole: float) -> FloatArray:
+        """The bound, ``whole`` being sum |beta|."""
+        error = np.exp(self.largest) * self.per_square * (s * A + B) + (terms + SLACK) * self.unit * A
+        tiny = np.finfo(np.float32 if self.unit > 2.0**-50 else np.float64).tiny
+        return 1.01 * error + float(tiny) * 4 * whole  # 1.01: A and B are rounded, too
 
 
 def _gaussian_rate(program: Program) -> float | None:

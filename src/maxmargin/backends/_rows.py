@@ -18,6 +18,8 @@ from maxmargin.kernels import Program
 DENSE_ABOVE = 0.5
 #: Rows looked at to find a value that a column often has, and the share of them that is often.
 PROBED, FREQUENT = 500, 0.2
+#: Bytes of a feature in a panel: two vectors of 512 bits.
+PANEL = 128
 #: Sparse rows are made dense only while that takes at most this many bytes.
 DENSE_BYTES = 2**29
 
@@ -70,9 +72,9 @@ class Rows:
 
     @cached_property
     def panels(self) -> Array:
-        """Dense rows feature by feature, a vector of 64 bytes of them at a time: (n / lanes, d, lanes), zeros last."""
+        """Dense rows feature by feature, PANEL bytes of them at a time: (n / lanes, d, lanes), zeros last."""
         rows = as_dense(self.bases[0])
-        lanes = 64 // rows.itemsize
+        lanes = PANEL // rows.itemsize
         n, d = rows.shape
         out = np.zeros((-(-n // lanes), d, lanes), dtype=rows.dtype)
         whole = n // lanes

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ LARGE_VALUES = 2**24
 #: of the judge's costing as much as so many of the solver's.
 CHEAP_VALUES, AFFORDABLE_VALUES, QUARTER, PRICE = 2**17, 2**22, 0.25, 10
 #: Rows of tasks that are all done in float64.
-SHORT_TASK = 2048
+SHORT_TASK = 4096
 #: Kernel values of a fresh pass between two looks at the clock.
 PASS_VALUES = 2**25
 #: How long after the time limit of a fit its proof may end, in seconds or as a share of the limit.
@@ -143,6 +144,8 @@ def _fresh_scores(options: FitOptions, kernel: Kernel, X: RowData, tasks: Sequen
     """
     threads, short = options.threads, max(len(task.rows) for task in tasks) <= SHORT_TASK
     gram = options.gram(kernel, X, np.float64 if short else None)  # of few rows precision costs less than Python does
+    if short and len(tasks) > 1:
+        return _many_fresh(gram, tasks)
     scores: list[Scores | None] = [None] * len(tasks)
     at_once = min(threads, len(tasks)) if all(len(task.rows) < gram.n for task in tasks) else 1
 
@@ -157,6 +160,21 @@ def _fresh_scores(options: FitOptions, kernel: Kernel, X: RowData, tasks: Sequen
     run_parallel([partial(share, range(k, len(tasks), at_once)) for k in range(at_once)], at_once)
     found = [own for own in scores if own is not None]
     return found if len(found) == len(tasks) else None
+
+
+def _many_fresh(gram: KernelGram, tasks: Sequence[Delivered]) -> list[Scores] | None:
+    """Scores of many short tasks, without Python between them."""
+    sizes = [len(task.rows) * int(np.count_nonzero(task.dual_coef)) for task in tasks]
+    edges = np.searchsorted(np.cumsum(sizes), np.arange(PASS_VALUES, sum(sizes), PASS_VALUES))
+    scores: list[Scores] = []
+    for first, last in pairwise([0, *np.unique(edges[edges > 0]).tolist(), len(tasks)]):
+        heed()
+        part = tasks[first:last]
+        values = gram.proven_products([task.rows for task in part], [task.dual_coef for task in part])
+        if values is None:
+            return None
+        scores += [Scores(f, error, 1.0) for f, error in values]
+    return scores
 
 
 def _fresh(gram: KernelGram, task: Delivered) -> Scores | None:

@@ -61,7 +61,7 @@ class NumbaBackend(Backend):
             return super().tile(program, A, B, out, lines, threads, column)
         out = np.empty((A.n, B.n), dtype=B.dtype) if out is None else out
         lines = np.arange(A.n) if lines is None else lines
-        _stream(program, A, B, _no_weights(A.n), np.empty((0, B.n)), lines, out, threads)
+        _stream(program, A, B, _no_weights(A), np.empty((0, B.n)), lines, out, threads)
         return out
 
     def symmetric_tile(self, program, rows, threads=1, out=None):
@@ -80,7 +80,7 @@ class NumbaBackend(Backend):
         if not self.streams(program):
             super().add_product(program, A, B, delta, f, threads, out, lines)
             return
-        weights = Csr(np.arange(A.n + 1), np.zeros(A.n, dtype=np.int32), np.asarray(delta, dtype=np.float64), 1)
+        weights = Csr(np.arange(A.n + 1), np.zeros(A.n, dtype=np.int32), np.asarray(delta, dtype=A.dtype), 1)
         out = np.empty((0, B.n), dtype=B.dtype) if out is None else out
         lines = np.empty(0, dtype=np.intp) if lines is None else lines
         _stream(program, A, B, weights, f.reshape(1, -1), lines, out, threads)
@@ -88,7 +88,7 @@ class NumbaBackend(Backend):
     def product(self, program, A, B, coef, threads=1, short_sum=SHORT_SUM):
         if not self.streams(program):
             return super().product(program, A, B, coef, threads, short_sum)
-        weights = _weights(np.asarray(coef, dtype=np.float64).reshape(B.n, int(np.prod(coef.shape[1:]))))
+        weights = _weights(np.asarray(coef, dtype=B.dtype).reshape(B.n, int(np.prod(coef.shape[1:]))))
         sums = np.zeros((weights.d, A.n))
         nowhere, unwanted = np.empty(0, dtype=np.intp), np.empty((0, A.n), dtype=A.dtype)
         _stream(program, B, A, weights, sums, nowhere, unwanted, threads, short_sum)
@@ -97,8 +97,8 @@ class NumbaBackend(Backend):
     def symmetric_product(self, program, A, coef, threads=1):
         if not self.streams(program):
             return super().symmetric_product(program, A, coef, threads)
-        table = np.asarray(coef, dtype=np.float64).reshape(A.n, -1)
-        weights, sides = _weights(table), np.ascontiguousarray(table.T, dtype=A.dtype)
+        table = np.asarray(coef, dtype=A.dtype).reshape(A.n, -1)
+        weights, sides = _weights(table), np.ascontiguousarray(table.T)
         blocks, per_block = -(-A.n // stream.WIDTH), stream.WIDTH * A.n
         shares = min(MIRRORS, blocks)  # the same for any number of threads, and so are the bits
         sums, mirrors = np.zeros((weights.d, A.n)), np.zeros((shares, weights.d, A.n))
@@ -115,6 +115,19 @@ class NumbaBackend(Backend):
             last = min(first + at_once, blocks)
             run_parallel([partial(work, number, first, last) for number in range(shares)], threads)
         return np.ascontiguousarray((sums + mirrors.sum(axis=0)).T).reshape(coef.shape)
+
+    def many_products(self, program, rows, pointers, index, coef, threads=1):
+        X = rows.bases[0]
+        if not self.streams(program) or isinstance(X, Csr):
+            return super().many_products(program, rows, pointers, index, coef, threads)
+        f, coef = np.zeros(coef.shape), np.ascontiguousarray(coef, dtype=X.dtype)
+
+        def strip(first):
+            code = program.code
+            stream.stream_tasks(pointers, index, X, rows.scalars, code, coef, SHORT_SUM, first, threads, f)
+
+        run_parallel([partial(strip, first) for first in range(threads)], threads)
+        return f
 
     def distances(self, kind, A, B, out):
         (tiles.l1_distances if kind == "l1" else tiles.chi2_distances)(A, B, out)
@@ -252,12 +265,12 @@ class NumbaBackend(Backend):
         return report
 
 
-def _no_weights(m: int) -> Csr:
-    return Csr(np.zeros(m + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 0)
+def _no_weights(rows) -> Csr:
+    return Csr(np.zeros(rows.n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=rows.dtype), 0)
 
 
 def _weights(table) -> Csr:
-    """Weights (rows, sums) as the stream wants them; a few sums are not worth a look for zeros."""
+    """Weights (rows, sums), in the tiles' precision, as the stream wants them: zeros of few sums are kept."""
     m, k = table.shape
     if k > FEW_SUMS:
         return as_csr(table)

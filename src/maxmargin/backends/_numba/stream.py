@@ -1,7 +1,8 @@
 """Kernel rows by blocks that stay in the first-level cache: dot products, program, and sums in one go.
 
 Problem: out[lines[i]] = k(a_i, .) and f[t] += sum_i weight_it k(a_i, .), for rows a_i against columns (the other rows),
-either of the two left out if not wanted. Kernels whose program reads one dot product.
+either of the two left out if not wanted. Kernels whose program reads one dot product; a Gaussian is computed while the
+products are in registers, other programs by the interpreter.
 Cost per value: d / 16 or (non-zeros of a_i) / 16 multiply-adds of a vector, and the program's. Nothing of size m x n
 is written unless ``out`` is wanted: below about 100 features computing a value again is cheaper than fetching it.
 With a ``mirror`` (k, m) rows and columns are the same: each pair is computed once, in the block of the later one, and
@@ -14,8 +15,19 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._numba._jit import jit
-from maxmargin.backends._numba.program import evaluate
-from maxmargin.backends._numba.vectors import ROWS, VECTOR, WIDE, aligned, dense_dots, sparse_dots
+from maxmargin.backends._numba.program import GAUSSIAN, LOAD, evaluate
+from maxmargin.backends._numba.vectors import (
+    ROWS,
+    VECTOR,
+    WIDE,
+    add_rows,
+    aligned,
+    dense_dots,
+    dense_gaussians,
+    sparse_dots,
+    sparse_gaussians,
+)
+from maxmargin.backends._rows import PANEL, Csr
 
 #: Most and fewest columns of a block, multiples of WIDE vectors; and bytes of a block of sparse rows made dense.
 WIDTH, NARROW, PANEL_BYTES = 512, 64, 2**19
@@ -28,21 +40,59 @@ GROUP = 64
 @jit
 def stream_dense(panels, A, left, right, code, weights, f, lines, out, short_sum, sides, mirror, first, last):
     """Columns first..last - 1, with ``panels`` (n / lanes, d, lanes) and dense rows A, padded to ROWS with zeros."""
-    lanes, d = VECTOR // A.itemsize, A.shape[1]
+    lanes, d = panels.shape[2], A.shape[1]
     block, stack = aligned(ROWS * WIDTH, A), np.empty((code.depth + 1, WIDTH), A.dtype)
-    short = np.zeros((f.shape[0], WIDTH), A.dtype)
-    rows, flat_A, flat_panels = block.reshape(1, ROWS, WIDTH), A.reshape(-1), panels.reshape(-1)
+    short, flat_A, flat_panels = aligned(f.shape[0] * WIDTH, A), A.reshape(-1), panels.reshape(-1)
+    s, t, rate = norms(code, left, 0, left.shape[1], A), norms(code, right, 0, 0, A), rate_of(code, A)
     for start in range(first, last, WIDTH):
         width = min(WIDTH, last - start)
         height = start + width if mirror.shape[0] > 0 else left.shape[1]
+        if rate.size > 0:
+            t = norms(code, right, start, start + width, A)
         for i in range(0, height, ROWS):
             for c in range(0, width, lanes):
-                dense_dots(flat_A, i * d, d, flat_panels, (start + c) * d, block, c, WIDTH)
-            for r in range(min(ROWS, height - i)):
-                use_row(code, rows, r, left, i + r, right, start, width, stack, weights, short, lines, out)
-                reflect(stack, start, width, i + r, sides, mirror)
+                if rate.size > 0:
+                    dense_gaussians(flat_A, i * d, d, flat_panels, (start + c) * d, block, c, WIDTH, s, i, t, c, rate)
+                else:
+                    dense_dots(flat_A, i * d, d, flat_panels, (start + c) * d, block, c, WIDTH)
+            rows = min(ROWS, height - i)
+            if rate.size == 0:
+                interpret(code, block, 0, WIDTH, left, i, rows, right, start, width, stack)
+            use_rows(block, 0, WIDTH, i, rows, start, width, weights, short, lines, out, sides, mirror)
             if (i + ROWS) % short_sum == 0 or i + ROWS >= height:
-                flush(short, f, start, width)
+                flush(short, WIDTH, f, start, width)
+
+
+@jit
+def stream_tasks(pointers, rows, X, scalars, code, coef, short_sum, first, step, f):
+    """f[:, p] = sum_q coef[:, q] k(x_p, x_q) over the positions q of p's own task, for tasks first, first + step, ...
+
+    Task t has the positions pointers[t] to pointers[t + 1]; ``rows`` says which row of X each of them is.
+    """
+    d, k, lanes = X.shape[1], coef.shape[0], PANEL // X.itemsize
+    for task in range(first, pointers.size - 1, step):
+        begin, n = pointers[task], pointers[task + 1] - pointers[task]
+        panels = np.zeros(((n + lanes - 1) // lanes, d, lanes), X.dtype)
+        A, weights = np.zeros((n + ROWS, d), X.dtype), np.empty(n * k, X.dtype)
+        left, right = np.empty((scalars.shape[0], n), X.dtype), np.empty((scalars.shape[0], n), X.dtype)
+        m = 0
+        for c in range(n):
+            row, used = rows[begin + c], False
+            for j in range(d):
+                panels[c // lanes, j, c % lanes] = X[row, j]
+            right[:, c] = scalars[:, row]
+            for t in range(k):
+                weights[m * k + t] = coef[t, begin + c]
+                used |= coef[t, begin + c] != 0
+            if used:
+                A[m], left[:, m] = X[row], right[:, c]
+                m += 1
+        table = Csr(np.arange(m + 1) * k, np.arange(m * k).astype(np.int32) % np.int32(k), weights[: m * k], k)
+        none, sums = np.empty((0, 0), X.dtype), np.zeros((k, n))
+        nowhere = np.empty(0, np.intp), np.empty((0, n), X.dtype)
+        A, left = A[: (m + ROWS - 1) // ROWS * ROWS], left[:, :m].copy()
+        stream_dense(panels, A, left, right, code, table, sums, *nowhere, short_sum, none, np.empty((0, 0)), 0, n)
+        f[:, begin : begin + n] = sums
 
 
 @jit
@@ -50,27 +100,59 @@ def stream_sparse(
     columns_of, rows_of, d, stride, left, right, code, weights, f, lines, out, short_sum, sides, mirror, first, last
 ):
     """Columns first..last - 1 by ``stride``; both sides are sparse, the columns are made dense a block at a time."""
-    lanes = WIDE * VECTOR // rows_of.data.itemsize
-    block, stack = aligned(GROUP * stride, rows_of.data), np.empty((code.depth + 1, stride), rows_of.data.dtype)
-    short = np.zeros((f.shape[0], stride), rows_of.data.dtype)
-    panel = aligned(d * stride, rows_of.data)
-    rows = block.reshape(1, GROUP, stride)
+    indices, data = rows_of.indices, rows_of.data
+    lanes = WIDE * VECTOR // data.itemsize
+    block, stack = aligned(GROUP * stride, data), np.empty((code.depth + 1, stride), data.dtype)
+    short, panel = aligned(f.shape[0] * stride, data), aligned(d * stride, data)
+    s, t, rate = norms(code, left, 0, left.shape[1], data), norms(code, right, 0, 0, data), rate_of(code, data)
     for start in range(first, last, stride):
         width = min(stride, last - start)
         spread_out(columns_of, start, width, lanes, d, panel, True)
         height = start + width if mirror.shape[0] > 0 else left.shape[1]
+        if rate.size > 0:
+            t = norms(code, right, start, start + width, data)
         for i in range(0, height, GROUP):
             group = min(GROUP, height - i)
             for c in range(0, width, lanes):
                 for r in range(group):
-                    begin, end = rows_of.indptr[i + r], rows_of.indptr[i + r + 1]
-                    sparse_dots(rows_of.indices, rows_of.data, begin, end, panel, c * d, block, r * stride + c)
-            for r in range(group):
-                use_row(code, rows, r, left, i + r, right, start, width, stack, weights, short, lines, out)
-                reflect(stack, start, width, i + r, sides, mirror)
+                    begin, end, o = rows_of.indptr[i + r], rows_of.indptr[i + r + 1], r * stride + c
+                    if rate.size > 0:
+                        sparse_gaussians(indices, data, begin, end, panel, c * d, block, o, s, i + r, t, c, rate)
+                    else:
+                        sparse_dots(indices, data, begin, end, panel, c * d, block, o)
+            if rate.size == 0:
+                interpret(code, block, 0, stride, left, i, group, right, start, width, stack)
+            for r in range(0, group, ROWS):
+                rows = min(ROWS, group - r)
+                use_rows(
+                    block, r * stride, stride, i + r, rows, start, width, weights, short, lines, out, sides, mirror
+                )
             if (i + GROUP) % short_sum == 0 or i + GROUP >= height:
-                flush(short, f, start, width)
+                flush(short, stride, f, start, width)
         spread_out(columns_of, start, width, lanes, d, panel, False)
+
+
+@jit
+def rate_of(code, like):
+    """-gamma of a Gaussian exp(-gamma ||x - z||^2), as an array of one number; empty for other programs."""
+    rate = np.zeros(1, like.dtype)
+    operations, constants = code.operations, code.constants
+    if operations.shape[0] == 2 and operations[0, 0] == LOAD and operations[1, 0] == GAUSSIAN:
+        rate[0] = constants[1, 0]
+        if constants[1, 1] == 0 and rate[0] <= 0:
+            return rate
+    return rate[:0]
+
+
+@jit
+def norms(code, scalars, first, last, like):
+    """The squared norms of rows first..last - 1 for a Gaussian, and zeros behind them as far as a block may read."""
+    out = aligned(last - first + WIDTH, like)
+    if scalars.shape[0] > 0:
+        operand = code.operations[code.operations.shape[0] - 1, 1]
+        for k in range(first, last):
+            out[k - first] = scalars[operand, k]
+    return out
 
 
 @jit
@@ -86,35 +168,55 @@ def spread_out(columns_of, start, width, lanes, d, panel, write):
 
 
 @jit
-def use_row(code, rows, r, left, i, right, start, width, stack, weights, short, lines, out):
-    """Turn dot products into kernel values, keep them if asked to, and add them to the sums."""
-    evaluate(code, rows, r, left, i, right, start, width, stack)
-    if out.shape[0] > 0:
-        line, place = lines[i], np.uint64(start)
+def interpret(code, block, o, stride, left, i, rows, right, start, width, stack):
+    """Turn the dot products of rows i.. in block[o:], block[o + stride:], ... into kernel values."""
+    values = block.reshape(1, -1, stride)
+    for r in range(rows):
+        evaluate(code, values, r, left, i + r, right, start, width, stack)
         for c in range(np.uint64(width)):
-            out[line, place + c] = stack[0, c]
-    for e in range(weights.indptr[i], weights.indptr[i + 1]):
-        weight, t = stack.dtype.type(weights.data[e]), weights.indices[e]
-        for c in range(width):
-            short[t, c] += weight * stack[0, c]
+            block[o + r * stride + c] = stack[0, c]
 
 
 @jit
-def reflect(stack, start, width, i, sides, mirror):
-    """What the columns start..start + width - 1 give row i, unless it is one of them."""
-    place = np.uint64(start)
-    for t in range(mirror.shape[0] if i < start else 0):
-        total = stack.dtype.type(0.0)
-        for c in range(np.uint64(width)):
-            total += sides[t, place + c] * stack[0, c]
+def use_rows(block, o, stride, i, rows, start, width, weights, short, lines, out, sides, mirror):
+    """Keep kernel values of up to ROWS rows if asked to, and add them to the sums."""
+    place, k = np.uint64(start), short.size // stride
+    for r in range(rows):
+        line = block[o + r * stride : o + r * stride + width]
+        if out.shape[0] > 0:
+            at = lines[i + r]
+            for c in range(np.uint64(width)):
+                out[at, place + c] = line[c]
+        if i + r < start:
+            reflect(line, place, i + r, sides, mirror)
+    first = weights.indptr[i]
+    if rows == ROWS and weights.indptr[i + ROWS] - first == ROWS * k:  # every row has a weight in every sum
+        for t in range(k):
+            for c in range(0, width, VECTOR // block.itemsize):
+                add_rows(weights.data, first + t, k, block, o + c, stride, short, t * stride + c)
+        return
+    for r in range(rows):
+        for e in range(weights.indptr[i + r], weights.indptr[i + r + 1]):
+            weight, total, line = weights.data[e], np.uint64(weights.indices[e] * stride), np.uint64(o + r * stride)
+            for c in range(np.uint64(width)):
+                short[total + c] += weight * block[line + c]
+
+
+@jit
+def reflect(line, place, i, sides, mirror):
+    """What the columns place, place + 1, ... give row i."""
+    for t in range(mirror.shape[0]):
+        total = line.dtype.type(0.0)
+        for c in range(np.uint64(line.size)):
+            total += sides[t, place + c] * line[c]
         mirror[t, i] += total
 
 
 @jit
-def flush(short, f, start, width):
+def flush(short, stride, f, start, width):
     """Short sums go into the float64 ones."""
     place = np.uint64(start)
-    for t in range(short.shape[0]):
+    for t in range(f.shape[0]):
         for c in range(np.uint64(width)):
-            f[t, place + c] += short[t, c]
-            short[t, c] = 0
+            f[t, place + c] += short[t * stride + c]
+            short[t * stride + c] = 0
