@@ -57,6 +57,7 @@ CASES = {
     "SVR": Case(partial(mm.SVR, C=100.0, epsilon=0.01), 30_000, 30, 0),
     "NuSVR": Case(partial(mm.NuSVR, C=100.0), 20_000, 30, 0),
     "OneClassSVM": Case(partial(mm.OneClassSVM, nu=0.1), 30_000, 30),
+    "OneClassSVM, half outside": Case(partial(mm.OneClassSVM, nu=0.5), 40_000, 30),
     "SVDD": Case(partial(mm.SVDD, C=1e-3), 40_000, 30),
     "LinearSVC": Case(partial(mm.LinearSVC, C=1e4, tol=1e-9), 200_000, 50),
     "LinearSVC one-vs-all": Case(partial(mm.LinearSVC, C=100.0), 60_000, 100, 45),
