@@ -10,7 +10,7 @@ together with, where the machine asks for it,
 * **budget** (nu machines, hard margin): ``sum(|beta|) = budget``, or ``<= budget`` when ``budget_is_bound``.
 
 Because zero always lies in the box, ``|beta|`` is linear on each side of 0 and a budget splits the
-variables into two families, the positive and the negative ones: moving weight inside a family keeps both
+variables into two sides, the positive and the negative ones: moving weight inside a side keeps both
 sums. That is all a solver needs to know to run nu-SVC, nu-SVR and the nearest points of two hulls with
 n variables.
 """
@@ -100,7 +100,7 @@ class DualQP:
         down = np.where(beta > 0, grad + self.epsilon, grad - self.epsilon)
         return np.where(beta < self.upper, up, np.inf), np.where(beta > self.lower, down, -np.inf)
 
-    def families(self, beta: FloatArray, grad: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+    def sides(self, beta: FloatArray, grad: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
         """:meth:`slopes` of each set of variables among which weight may move: with a budget, of each side of 0."""
         up, down = self.slopes(beta, grad)
         if self.budget is None:

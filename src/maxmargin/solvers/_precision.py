@@ -78,9 +78,9 @@ def settle(part: Subproblem, needed: float) -> None:
 
 
 def near(part: Subproblem, width: float) -> IntArray:
-    """Rows that may be moved and whose slope is within ``width`` of the violated interval (of their family)."""
+    """Rows that may be moved and whose slope is within ``width`` of the violated interval (of their side)."""
     chosen = np.zeros(part.qp.n, dtype=bool)
-    for up, down in part.qp.families(part.beta, part.f + part.qp.linear):
+    for up, down in part.qp.sides(part.beta, part.f + part.qp.linear):
         low, high = float(np.min(up, initial=np.inf)), float(np.max(down, initial=-np.inf))
         chosen |= (up <= max(low, high) + width) | (down >= min(low, high) - width)
     return np.flatnonzero(chosen)

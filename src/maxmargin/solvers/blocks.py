@@ -158,7 +158,7 @@ def working_set(
     backend: Backend, qp: DualQP, beta: FloatArray, grad: FloatArray, previous: IntArray, size: int
 ) -> IntArray:
     """The worst violators of every kind of move, then the free variables of the last round."""
-    lists = [values for up, down in qp.families(beta, grad) for values in (-up, down)]
+    lists = [values for up, down in qp.sides(beta, grad) for values in (-up, down)]
     room = size if len(previous) == 0 else size // 2
     chosen = np.zeros(qp.n, dtype=bool)
     for values in lists:

@@ -66,7 +66,7 @@ def newton(K, linear, beta, lower, upper, epsilon, balance, spent, max_solves):
 def find_direction(K, grad, beta, free, epsilon, balance, spent, direction):
     """Write the minimiser over the free variables with their sums kept; False if there is none."""
     m = free.size
-    side, sign = np.zeros(m, np.int64), np.ones(m)  # family of each free variable, its coefficient in the family's sum
+    side, sign = np.zeros(m, np.int64), np.ones(m)  # side of each free variable, its coefficient in the side's sum
     pivot = np.array([-1, -1])
     for a in range(m):
         direction[a] = 0.0

@@ -3,7 +3,7 @@
 Problem: min 1/2 b'Kb + p'b + eps|b|_1 over a box with the sum of b fixed, restricted to a working set.
 Step: i is the variable whose upward slope is least, j the one whose downward move then gains most,
 diff^2 / (K_ii + K_jj - 2 K_ij) (Fan, Chen and Lin 2005, WSS 2); b_i goes up and b_j down by the exact minimiser,
-cut at the bounds and at 0, where |b| has its kink and budget families meet.
+cut at the bounds and at 0, where |b| has its kink and the sides of a budget meet.
 Invariant: grad = K b + p on the working set, the sum of b, and the budget. Cost: four passes over q per step.
 """
 
@@ -22,7 +22,7 @@ FLAT = 1e-12
 def set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2):
     """What must be added to grad[k] to get its slopes; +-inf forbids a move.
 
-    ``up, down`` belong to the positive family (the only one without a budget), ``up2, down2`` to the negative.
+    ``up, down`` belong to the positive side (the only one without a budget), ``up2, down2`` to the negative.
     """
     up[k], down[k], up2[k], down2[k] = np.inf, -np.inf, np.inf, -np.inf
     if beta[k] < upper[k]:
@@ -119,7 +119,7 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
     steps, violation = 0, np.inf
     while True:
-        # the pair of families with the widest violated interval: (up, down), and with a budget three more
+        # the pair of sides with the widest violated interval: (up, down), and with a budget three more
         low, high = extremes(grad, up, down)
         violation, i_side, j_side = high - low, 0, 0
         if two_sided:
