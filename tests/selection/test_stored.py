@@ -29,6 +29,7 @@ from maxmargin.kernels import (
 )
 from maxmargin.problems import FEASIBILITY_TOL, Offsets, SVCProblem, SVRProblem
 from maxmargin.solvers import StoredTasks
+from maxmargin.solvers.stored import STEPS_PER_ROW
 from tests.laws import examples
 
 BACKEND = backend_for("cpu")
@@ -172,6 +173,16 @@ def test_a_gap_is_an_upper_bound_whatever_the_order_of_the_costs(kind, seed, loo
         assert answer.dual[0] == pytest.approx(dual, abs=1e-6 * np.abs(tasks.beta) @ np.abs(K) @ np.abs(tasks.beta))
         error = (ROUNDING * np.abs(K) + 1e-12 * np.abs(kernel(X)).max()) @ np.abs(tasks.beta)
         assert (np.abs(tasks.f - K @ tasks.beta) <= error).all()  # of rows that take no part too
+
+
+@pytest.mark.parametrize("kind", ["svc", "svr"])
+def test_a_hard_cell_is_given_up_after_its_steps(kind):
+    kernel, X, at_cost = random_problem(kind, 9)  # took millions of steps, in one compiled call, before it was given up
+    stored, diagonal = WholeMatrix(BACKEND, X, 2**24).values(kernel, balanced=True)
+    tasks = StoredTasks([at_cost(1.0).qp], [np.arange(len(X))])
+    solutions = [solved(tasks, stored, diagonal, cost) for cost in (1.0, 10.0, 100.0)]
+    assert not solutions[-1].reached
+    assert max(int(own.steps.max()) for own in solutions) <= STEPS_PER_ROW * len(X) + 10_000
 
 
 @pytest.mark.parametrize("kind", ["svc", "svr"])

@@ -86,7 +86,7 @@ class StoredTasks:
         factor = cost / self.cost if self.cost > 0 else 0.0
         largest = int(np.max(np.diff(self.batch.pointers)))
         most, asked, total = STEPS_PER_ROW * largest + 10_000, asked_to_stop(), np.zeros(len(self))
-        at_once = max(LEAST_STEPS, STEPS_TIMES_ROWS // (largest * len(self)))
+        at_once = min(most, max(LEAST_STEPS, STEPS_TIMES_ROWS // (largest * len(self))))
         while True:
             report = backend.solve_stored(
                 K, diagonal, self.batch, self.beta, self.f, cost, factor, HIDDEN * gap_tol, gap_tol,
