@@ -226,7 +226,7 @@ def test_a_large_matrix_is_made_in_parts_between_which_whoever_asks_to_stop_is_h
     program = KERNELS["gaussian"].lower()
     rows, engine = prepare(program, make_rows(300, sparsity), np.float32), get_backend("numba")
     whole = engine.symmetric_tile(program, rows)
-    monkeypatch.setattr(_numba, "AT_ONCE", 70 * 300)
+    monkeypatch.setattr(_numba, "PIECE", 64)
     np.testing.assert_array_equal(engine.symmetric_tile(program, rows), whole)
     with stops_when(lambda: True), pytest.raises(Stopped):
         engine.symmetric_tile(program, rows)

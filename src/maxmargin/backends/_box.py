@@ -76,14 +76,12 @@ class Batch(NamedTuple):
 class Stored(NamedTuple):
     """Problems over one stored matrix, laid end to end; task t is positions pointers[t]..pointers[t + 1].
 
-    Bounds are those of unit cost. All of them have an intercept and no budget. The rows of a task are runs of rows of
-    the matrix: spans[span_pointers[t]] (first, last + 1) and so on, until spans[span_pointers[t + 1]].
+    All of them have an intercept and no budget. Few long runs of neighbours among the rows of a task are quicker than
+    many short ones.
     """
 
     pointers: IntArray
     rows: IntArray  # of each position
-    span_pointers: IntArray
-    spans: IntArray
     linear: FloatArray
     lower: FloatArray
     upper: FloatArray

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +131,18 @@ class KernelGram:
         """The whole matrix in float64."""
         return self._symmetric(self._float64_rows(None), self.diagonal)
 
+    def stored(self, index: IntArray) -> tuple[Array, FloatArray]:
+        """(the matrix of the rows ``index`` in their order, in float32; its diagonal)."""
+        part = self if np.array_equal(index, np.arange(self.n)) else self.take(index, self.threads)
+        values = part._symmetric(part.rows, part.diagonal)
+        self.entries += values.size // 2 if part is not self else 0
+        return values.astype(np.float32, copy=False), part.diagonal
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether kernel values come from compiled code, or are given; not from somebody's function."""
+        return all(base.kind != "function" and not base.views for base in self.program.bases)
+
     @property
     def largest_block(self) -> int:
         """Most rows of a working set: its block takes at most a quarter of the cache."""
@@ -257,23 +267,37 @@ class KernelGram:
             ).T
         return f, bound.of(s[lines], A, rest[0] if rest else far * A, terms, float(size.sum()))
 
+    def fresh(self, pointers: IntArray, where: IntArray, coef: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """(K coef afresh in float64, proven bounds on its errors where there are any) of many tasks laid end to end.
+
+        Task t is the positions pointers[t] to pointers[t + 1], and ``where`` says which row each position is.
+        """
+        if len(pointers) == 2:
+            part = self if np.array_equal(where, np.arange(self.n)) else self.take(where, self.threads)
+            values = part.proven_product(coef, np.arange(part.n), True)
+            return (part.product(coef), None) if values is None else values
+        values = self.proven_products(pointers, where, coef)
+        if values is not None:
+            return values
+        self.entries += int(np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1]) @ np.diff(pointers))
+        rows = self._float64_rows(None)
+        return self.backend.many_products(self.program, rows, pointers, where, coef[None], self.threads)[0], None
+
     def proven_products(
-        self, index: Sequence[IntArray], coefs: Sequence[FloatArray]
-    ) -> list[tuple[FloatArray, FloatArray]] | None:
-        """:meth:`proven_product` of many tasks, each on its own rows of a matrix in float64, at once."""
+        self, pointers: IntArray, where: IntArray, coef: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """:meth:`fresh` where there are such bounds, else None; of a matrix in float64."""
         bound = self._error_bound(np.dtype(np.float64))
         if bound is None:
             return None
-        pointers = np.concatenate([[0], np.cumsum([len(rows) for rows in index])]).astype(np.int64)
-        where, coef = np.concatenate(index).astype(np.int64), np.concatenate(coefs)
         starts, size, s = pointers[:-1], np.abs(coef), self.rows.scalars[0][where]
         sums, counts = np.stack([coef, size, size * s]), np.add.reduceat((coef != 0).astype(np.int64), starts)
-        threads = min(self.threads, len(index), 1 + int(counts @ np.diff(pointers)) // VALUES_PER_THREAD)
+        values = int(counts @ np.diff(pointers))
+        threads = min(self.threads, len(starts), 1 + values // VALUES_PER_THREAD)
         f, A, B = self.backend.many_products(self.program, self.rows, pointers, where, sums, threads)
-        self.entries += int(counts @ np.diff(pointers))
+        self.entries += values
         terms = SHORT_SUM + 2 * int(counts.max()) // SHORT_SUM
-        error = bound.of(s, A, B, terms, float(np.add.reduceat(size, starts).max()))
-        return [(f[first:last], error[first:last]) for first, last in pairwise(pointers.tolist())]
+        return f, bound.of(s, A, B, terms, float(np.add.reduceat(size, starts).max()))
 
     def _error_bound(self, kind: np.dtype) -> _ErrorBound | None:
         """What is known of the error of sums of kernel values in the precision ``kind``."""

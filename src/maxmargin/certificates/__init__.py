@@ -11,7 +11,14 @@ from maxmargin._validation import Scaling
 from maxmargin.certificates._approximation import judge_approximation
 from maxmargin.certificates._certificate import Certificate, Definiteness, worst
 from maxmargin.certificates._certify import certify, certify_tasks
-from maxmargin.certificates._kernel import definiteness, judge, judge_all, judge_kernel_all_classes, must_recompute
+from maxmargin.certificates._kernel import (
+    definiteness,
+    judge,
+    judge_all,
+    judge_kernel_all_classes,
+    judge_soft_margins,
+    must_recompute,
+)
 from maxmargin.certificates._linear import judge_linear, judge_linear_all_classes
 from maxmargin.certificates._scores import (
     Scores,
@@ -37,6 +44,7 @@ __all__ = [
     "judge_all",
     "judge_approximation",
     "judge_kernel_all_classes",
+    "judge_soft_margins",
     "judge_linear",
     "judge_linear_all_classes",
     "must_recompute",

@@ -35,6 +35,7 @@ from maxmargin.problems import (
     DualQP,
     HardMarginProblem,
     Problem,
+    SoftMargins,
     SVCProblem,
     relative,
 )
@@ -288,15 +289,19 @@ def judge_all(
     soft = [task.problem for task in tasks if isinstance(task.problem, SVCProblem)]
     plain = all(task.moved is None and own.shift == 0 for task, own in zip(tasks, scores, strict=True))
     if len(tasks) > 2 and plain and len(soft) == len(tasks) and len({problem.fit_intercept for problem in soft}) == 1:
-        return _judge_pairs(tasks, soft, scores, definite, method)
+        coef, b = np.concatenate([task.dual_coef for task in tasks]), np.array([task.intercept for task in tasks])
+        f, error = (np.concatenate([getattr(own, name) for own in scores]) for name in ("f", "error"))
+        largest = max(own.largest for own in scores)
+        return judge_soft_margins(SoftMargins.of(soft), coef, b, Scores(f, error, largest), definite, method)
     return [judge(task, own, definite, method) for task, own in zip(tasks, scores, strict=True)]
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _judge_pairs(
-    tasks: Sequence[Delivered],
-    problems: Sequence[SVCProblem],
-    scores: Sequence[Scores],
+def judge_soft_margins(
+    problems: SoftMargins,
+    coef: FloatArray,
+    b: FloatArray,
+    scores: Scores,
     definite: Definiteness,
     method: str,
 ) -> list[Certificate]:
@@ -304,17 +309,11 @@ def _judge_pairs(
 
     Tasks with anything unusual go to :func:`judge`, which says what it is.
     """
-    sizes = np.array([len(own.f) for own in scores])
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    f, sign = np.concatenate([own.f for own in scores]), np.concatenate([problem.sign for problem in problems])
-    C, alpha = np.concatenate([problem.C for problem in problems]), sign * np.concatenate([t.dual_coef for t in tasks])
-    b = np.array([task.intercept for task in tasks])
-    reach = 1.0 + np.abs(f) + np.repeat(np.abs(b), sizes)
-    error = np.concatenate([own.error for own in scores]) + STEPS * UNIT * reach
-    short = 1.0 - sign * (f + np.repeat(b, sizes))
-
-    def total(values: FloatArray) -> FloatArray:
-        return np.add.reduceat(values, starts)
+    total, spread, sizes = problems.total, problems.spread, problems.sizes
+    f, sign, C, alpha = scores.f, problems.sign, problems.C, problems.sign * coef
+    reach = 1.0 + np.abs(f) + spread(np.abs(b))
+    error = scores.error + STEPS * UNIT * reach
+    short = 1.0 - sign * (f + spread(b))
 
     def terms(by: FloatArray) -> FloatArray:
         return (C - alpha) * np.maximum(0.0, by) + alpha * np.maximum(0.0, -by)
@@ -322,43 +321,47 @@ def _judge_pairs(
     here = total(terms(short))
     worst = total(np.maximum(terms(short - error), terms(short + error)))  # each is convex
     gamma = summed(int(sizes.max()) + 10)
-    rest = np.abs(total(sign * alpha)) + gamma * total(alpha) if problems[0].fit_intercept else np.zeros(len(tasks))
-    free = (alpha >= np.repeat(rest, sizes)) & (alpha <= C - np.repeat(rest, sizes)) & (alpha > 0)
-    near = np.minimum.reduceat(np.where(free, np.abs(short) + error, np.inf), starts)
-    largest = np.array([own.largest for own in scores])
-    charge = np.where(rest > 0, ROOM * rest * (near + rest * largest), 0.0)
+    rest = np.abs(total(coef)) + gamma * total(alpha) if problems.fit_intercept else np.zeros(len(problems))
+    free = (alpha >= spread(rest)) & (alpha <= C - spread(rest)) & (alpha > 0)
+    near = problems.least(np.where(free, np.abs(short) + error, np.inf))
+    charge = np.where(rest > 0, ROOM * rest * (near + rest * scores.largest), 0.0)
     gap = worst * (1.0 + gamma) + charge
-    quadratic, linear, slack = total(sign * alpha * f) / 2, total(alpha), total(C * np.maximum(0.0, short))
+    quadratic, linear, slack = total(coef * f) / 2, total(alpha), total(C * np.maximum(0.0, short))
     off = ROOM * (2 * gamma * (total(alpha * reach) + linear + slack) + 2 * total(alpha * error))
-    lost = 2 * ROOM * rest * (near + np.abs(b) + rest * largest)  # a free row's slope is its shortfall and b
+    lost = 2 * ROOM * rest * (near + np.abs(b) + rest * scores.largest)  # a free row's slope is its shortfall and b
     primal = quadratic + slack + total(C * error * (short + error > 0)) + off
     dual = linear - quadratic - off - np.where(rest > 0, lost, 0.0)
-    kkt = _violations(sign, alpha, C, f, error, starts, problems[0].fit_intercept)
-    ordinary = ~(np.maximum.reduceat(((alpha < 0) | (alpha > C)).astype(float), starts) > 0)
+    up, down = problems.slopes(alpha, f, SNAP, error)
+    kkt = np.maximum(down - up if problems.fit_intercept else np.maximum(-up, down), 0.0)
+    ordinary = ~(problems.most(((alpha < 0) | (alpha > C)).astype(float)) > 0)
     ordinary &= (rest <= FEASIBILITY_TOL * np.maximum(linear, 1e-300)) & np.isfinite(gap) & definite.psd
     ordinary &= np.isfinite(primal) & np.isfinite(dual)
+    largest_error, rounding = problems.most(scores.error).tolist(), (gap - here).tolist()
+    columns = zip(*(values.tolist() for values in (primal, dual, gap, kkt)), strict=True)
     return [
         Certificate(
-            float(primal[t]), float(dual[t]), float(gap[t]),
-            relative(float(gap[t]), float(primal[t]), float(dual[t])), float(kkt[t]), True, True, method,
-            error_bound=float(scores[t].error.max()), rounding=float(gap[t] - here[t]), judged=definite.judged,
+            p, d, g, relative(g, p, d), k, True, True, method,
+            error_bound=largest_error[t], rounding=rounding[t], judged=definite.judged,
         )
         if ordinary[t]
-        else judge(tasks[t], scores[t], definite, method)
-        for t in range(len(tasks))
+        else _judge_one(problems, t, coef, b, scores, definite, method)
+        for t, (p, d, g, k) in enumerate(columns)
     ]  # fmt: skip
 
 
-def _violations(
-    sign: FloatArray, alpha: FloatArray, C: FloatArray, f: FloatArray, error: FloatArray, starts: IntArray, bias: bool
-) -> FloatArray:
-    """The KKT violation of every task: slopes of the dual in beta = sign * alpha, up where alpha may grow or shrink."""
-    room = SNAP * C
-    may_rise = np.where(sign > 0, alpha < C - room, alpha > room)
-    may_fall = np.where(sign > 0, alpha > room, alpha < C - room)
-    up = np.minimum.reduceat(np.where(may_rise, f - sign - error, np.inf), starts)
-    down = np.maximum.reduceat(np.where(may_fall, f - sign + error, -np.inf), starts)
-    return np.maximum(down - up if bias else np.maximum(-up, down), 0.0)
+def _judge_one(
+    problems: SoftMargins,
+    number: int,
+    coef: FloatArray,
+    b: FloatArray,
+    scores: Scores,
+    definite: Definiteness,
+    method: str,
+) -> Certificate:
+    """One of many, by itself."""
+    own = problems.part(number)
+    task = Delivered(np.arange(own.stop - own.start), problems[number], coef[own], float(b[number]))
+    return judge(task, Scores(scores.f[own], scores.error[own], scores.largest), definite, method)
 
 
 def _scale(beta: FloatArray, dual_coef: FloatArray) -> float:

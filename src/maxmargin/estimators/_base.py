@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -26,11 +27,12 @@ from maxmargin.estimators._kernel_folds import fold_tables, held_out_scores, kno
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Training, check_target, leaves_no_trace
 from maxmargin.estimators._options import FitOptions
-from maxmargin.estimators._progress import FitReporter
+from maxmargin.estimators._progress import FitReporter, history_of
 from maxmargin.estimators._proof import Goal, certified_outcomes
 from maxmargin.estimators._run import Outcome, Task, history, run_tasks
+from maxmargin.estimators._soft_margins import SoftOutcomes, run_soft_margins
 from maxmargin.kernels import Kernel, Linear
-from maxmargin.problems import FEASIBILITY_TOL, Problem
+from maxmargin.problems import FEASIBILITY_TOL, Problem, SoftMargins
 from maxmargin.solvers import NAMES
 
 
@@ -56,7 +58,11 @@ class KernelMachine(KernelModel):
     def _problems(self, data: Training, kernel: Kernel) -> list[tuple[IntArray, Problem]]:
         """(rows of X, problem) of every task; may raise on targets that make no sense."""
 
-    def _write(self, data: Training, outcomes: list[Outcome]) -> None:
+    def _soft_margins(self, data: Training) -> tuple[IntArray, SoftMargins] | None:
+        """(row of X of each position, the problems) where all of them are soft margins, else None."""
+        return None
+
+    def _write(self, data: Training, outcomes: Sequence[Outcome]) -> None:
         """The fitted attributes that scikit-learn's machine has; here those of a machine with one task."""
         (outcome,) = outcomes
         used = np.flatnonzero(outcome.delivered.dual_coef)
@@ -171,8 +177,14 @@ class KernelTasks(ClassifierFamily[Outcome]):
     def goal(self) -> Goal | None:
         return Goal(self.options.tol, self.options.gap_tol)
 
-    def solve(self, reporter: FitReporter) -> list[Outcome]:
+    def solve(self, reporter: FitReporter) -> Sequence[Outcome]:
         machine, data = self.machine, self.data
+        soft = None if reporter.active or machine.warm_start else machine._soft_margins(data)
+        if soft is not None:
+            ends = machine._solving_ends(data)
+            outcomes = run_soft_margins(self.options, self.kernel, data.X, *soft, ends)
+            if outcomes is not None:
+                return outcomes
         problems = machine._problems(data, self.kernel)
         starts = machine._warm_starts(data, problems)
         return self._run([Task(*task, start) for task, start in zip(problems, starts, strict=True)], reporter)
@@ -186,7 +198,8 @@ class KernelTasks(ClassifierFamily[Outcome]):
 
     def write(self, draft, solutions, certificates, reached):
         draft.kernel_ = self.kernel
-        draft.history_ = history(solutions, certificates)
+        soft = isinstance(solutions, SoftOutcomes) and certificates is not None
+        draft.history_ = history_of(solutions.history(certificates)) if soft else history(solutions, certificates)
         draft.fit_status_ = int(not reached)
         draft.shape_fit_ = shape_of(self.data)
         draft._write(self.data, solutions)

@@ -19,7 +19,7 @@ from maxmargin.estimators._params import documented
 from maxmargin.estimators._run import Outcome, Task
 from maxmargin.estimators._single_machine import OneProblem
 from maxmargin.multiclass import SINGLE
-from maxmargin.problems import HardMarginProblem, NuSVCProblem, SVCProblem
+from maxmargin.problems import HardMarginProblem, NuSVCProblem, SoftMargins, SVCProblem
 
 #: Margin of a nu-SVC, relative to the largest possible, below which class weights are not given a larger C.
 LEAST_MARGIN = 1e-3
@@ -152,6 +152,14 @@ class SVC(SupportVectorClassifier):
         if is_approximation(self):
             return np.asarray(self.landmark_coef_ @ scaled(self.landmark_vectors_, Scaling.of(self)))
         return super()._linear_weights()
+
+    def _soft_margins(self, data):
+        if np.isinf(self.C):
+            return None
+        labels = data.extra
+        tasks = labels.scheme.end_to_end(labels.label)
+        costs = row_costs(self.C, labels.weights(data))
+        return data.kept[tasks.rows], SoftMargins(tasks.pointers, tasks.sign, costs[tasks.rows], self.fit_intercept)
 
     def _problem(self, task, data, weight, kernel):
         if np.isinf(self.C):

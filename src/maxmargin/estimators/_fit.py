@@ -146,8 +146,7 @@ def _judged(machine: Machine, data: Training, family: Family[Any], solutions: li
     options = FitOptions.of(machine)
     if not options.certify:  # a perceptron proves nothing
         return None
-    histories = [solution.history for solution in solutions]
-    return proven_in_time(options, machine._solving_ends(data), histories, lambda: family.prove(solutions)) or None
+    return proven_in_time(options, machine._solving_ends(data), solutions, lambda: family.prove(solutions)) or None
 
 
 def _complete(draft: Any, data: Training, family: ClassifierFamily[Any], solutions: list[Any]) -> None:

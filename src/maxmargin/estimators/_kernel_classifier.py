@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from maxmargin.estimators._kernel_folds import fold_scores
 from maxmargin.estimators._machine import Training, labels_of
 from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._run import Outcome
+from maxmargin.estimators._soft_margins import SoftOutcomes
 
 
 class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
@@ -56,12 +58,17 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
             for task in labels.scheme.tasks(labels.label)
         ]
 
-    def _write(self, data, outcomes: list[Outcome]):
+    def _write(self, data, outcomes: Sequence[Outcome]):
         labels = data.extra
-        table = labels.scheme.pack([outcome.delivered.dual_coef for outcome in outcomes], labels.label)
-        intercept = np.array([outcome.delivered.intercept for outcome in outcomes])
+        if isinstance(outcomes, SoftOutcomes):
+            coef, intercept, steps = outcomes.solved.beta, outcomes.intercept, outcomes.solved.steps
+        else:
+            coef = np.concatenate([outcome.delivered.dual_coef for outcome in outcomes])
+            intercept = np.array([outcome.delivered.intercept for outcome in outcomes])
+            steps = np.array([outcome.solution.n_iter for outcome in outcomes], dtype=np.int64)
+        table = labels.scheme.publish(labels.scheme.end_to_end(labels.label), coef, len(labels.label))
         self._write_table(data, table, intercept)
-        self.n_iter_ = np.array([outcome.solution.n_iter for outcome in outcomes], dtype=np.int64)
+        self.n_iter_ = steps
 
     def _write_table(self, data: Training, table: FloatArray, intercept: FloatArray) -> None:
         """Classes, support vectors in LIBSVM's order (by class, then by row), coefficients and intercepts."""

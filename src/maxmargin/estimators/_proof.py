@@ -34,6 +34,7 @@ from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._run import published_scale
+from maxmargin.estimators._soft_margins import SoftOutcomes
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems import relative
 from maxmargin.solvers import Record, Status
@@ -44,6 +45,8 @@ LARGE_VALUES = 2**24
 #: as much is tried first beyond; then they are recomputed up to so many, or for at most a quarter of the fit, a value
 #: of the judge's costing as much as so many of the solver's.
 CHEAP_VALUES, AFFORDABLE_VALUES, QUARTER, PRICE = 2**17, 2**22, 0.25, 10
+#: Up to so many tasks, small ones are judged by values that the judge computes itself.
+FEW_TASKS = 6
 #: Rows of tasks that are all done in float64.
 SHORT_TASK = 4096
 #: Kernel values of a fresh pass between two looks at the clock.
@@ -68,7 +71,7 @@ class Goal(NamedTuple):
 
 
 def proven_in_time(
-    options: FitOptions, ends: float, histories: Sequence[Sequence[Record]], prove: Callable[[], list[Certificate]]
+    options: FitOptions, ends: float, solutions: Sequence[Any], prove: Callable[[], list[Certificate]]
 ) -> list[Certificate]:
     """Certificates by ``prove``; where the time limit does not leave the time for that, the solvers' last words.
 
@@ -82,7 +85,7 @@ def proven_in_time(
         with stops_when(lambda: time.perf_counter() >= end):
             return prove()
     except Stopped:
-        return [_unproven(records) for records in histories]
+        return [_unproven(solution.history) for solution in solutions]
 
 
 def _unproven(records: Sequence[Record]) -> Certificate:
@@ -112,6 +115,10 @@ def certified_outcomes(
     over the support vectors in the tiles' precision, with a proven error, and the rows recomputed that decide over the
     gap within it. Where that does not prove the goal and recomputing all costs too much, an estimate.
     """
+    if isinstance(outcomes, SoftOutcomes) and options.certify != "full" and len(outcomes) > FEW_TASKS:
+        certificates = outcomes.certificates(Definiteness(kernel.is_psd))
+        if certificates is not None and kernel.is_psd:
+            return certificates
     tasks = [outcome.delivered for outcome in outcomes]
     rows = union([task.rows for task in tasks])
     values = len(rows) * len(union([task.rows[task.dual_coef != 0] for task in tasks]))
@@ -122,7 +129,7 @@ def certified_outcomes(
     # Ctrl-C does not lose a fit that has ended: its certificate is finished; a second one is Python's own
     with InterruptFlag(), blas_threads(effective_threads() if values > LARGE_VALUES else 1):
         if not (full or values <= CHEAP_VALUES or isinstance(kernel, Linear)):
-            fresh = _fresh_scores(options, kernel, X, tasks)
+            fresh = _known(outcomes) or _fresh_scores(options, kernel, X, tasks)
             if fresh is not None:
                 bounded = judge_all(tasks, fresh, definite, "bounded")
                 if goal is None or all(
@@ -133,6 +140,12 @@ def certified_outcomes(
             if not affordable:
                 return _estimated(kernel, X, outcomes, definite, values, seed=len(rows))
         return judge_all(tasks, proven_scores(kernel, X, tasks, definite), definite)
+
+
+def _known(outcomes: Sequence[Any]) -> list[Scores] | None:
+    """Scores of a fresh pass that ended the solver, where there are those of every task."""
+    known = [outcome.fresh for outcome in outcomes]
+    return None if any(own is None for own in known) else known
 
 
 def _fresh_scores(options: FitOptions, kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) -> list[Scores] | None:
@@ -170,10 +183,12 @@ def _many_fresh(gram: KernelGram, tasks: Sequence[Delivered]) -> list[Scores] | 
     for first, last in pairwise([0, *np.unique(edges[edges > 0]).tolist(), len(tasks)]):
         heed()
         part = tasks[first:last]
-        values = gram.proven_products([task.rows for task in part], [task.dual_coef for task in part])
+        pointers = np.concatenate([[0], np.cumsum([len(task.rows) for task in part])]).astype(np.int64)
+        rows = np.concatenate([task.rows for task in part]).astype(np.int64)
+        values = gram.proven_products(pointers, rows, np.concatenate([task.dual_coef for task in part]))
         if values is None:
             return None
-        scores += [Scores(f, error, 1.0) for f, error in values]
+        scores += [Scores(*(own[a:b] for own in values), 1.0) for a, b in pairwise(pointers.tolist())]
     return scores
 
 
@@ -246,6 +261,8 @@ def warn_unless_reached(
     solutions: Sequence[Any], certificates: Sequence[Certificate] | None = None, goal: Goal | None = None
 ) -> bool:
     """Tell the user of every goal that was missed, by how much, and what would help; whether all were reached."""
+    if certificates is not None and goal is not None and all(map(goal.met_by, certificates)):
+        return True
     words = statuses(solutions, certificates if goal is not None else None, goal or Goal(0.0))
     missed = [k for k, status in enumerate(words) if not status.reached]
     if not missed:

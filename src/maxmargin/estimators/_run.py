@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import KernelGram, single_threaded_blas
-from maxmargin.certificates import Certificate, union
+from maxmargin.certificates import Certificate, Scores, union
 from maxmargin.delivered import Delivered
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._options import FitOptions
@@ -46,6 +47,7 @@ class Outcome:
 
     delivered: Delivered
     solution: Solution
+    fresh: Scores | None = field(default=None, kw_only=True)  # of the published coefficients, with proven errors, where the solver has them
 
     @property
     def status(self) -> Status:
@@ -65,12 +67,13 @@ def run_tasks(
     tasks: list[Task],
     deadline: float,
     reporter: FitReporter | None = None,
+    flag: InterruptFlag | None = None,
 ) -> list[Outcome]:
-    """Solve the tasks. Without ``reporter`` nobody is told of the rounds."""
+    """Solve the tasks. Without ``reporter`` nobody is told of the rounds; ``flag`` is one that hears Ctrl-C already."""
     if reporter is not None:
         reporter.begin(len(tasks))
     watched = reporter is not None and reporter.active
-    with InterruptFlag() as interrupted, single_threaded_blas():
+    with nullcontext(flag) if flag is not None else InterruptFlag() as interrupted, single_threaded_blas():
         if any(base.kind == "function" for base in kernel.lower().bases):
             require_consistent(kernel, X)
         own = centred(kernel, X, union([task.rows for task in tasks]), [task.problem for task in tasks])
@@ -173,7 +176,7 @@ def _published(outcome: Outcome) -> FloatArray:
     return published_scale(outcome) * outcome.solution.f + outcome.delivered.intercept
 
 
-def history(outcomes: list[Outcome], certificates: list[Certificate] | None) -> np.ndarray:
+def history(outcomes: Sequence[Outcome], certificates: list[Certificate] | None) -> np.ndarray:
     """All rounds of all tasks as one structured array; a task solved in one go has one line, its final values."""
     judged: Sequence[Certificate | None] = certificates or [None] * len(outcomes)
     return history_of(

@@ -8,12 +8,15 @@ from itertools import combinations
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.multiclass._scheme import BinaryTask, Scheme, positive_against_rest, squeezed
+from maxmargin.multiclass._scheme import BinaryTask, EndToEnd, Scheme, positive_against_rest, squeezed
 
 
 @dataclass(frozen=True)
 class OneVsOne(Scheme):
-    """Pairs (a, b), a < b, in LIBSVM's order; a is the positive class, except that with two classes b is."""
+    """Pairs (a, b), a < b, in LIBSVM's order; a is the positive class, except that with two classes b is.
+
+    Coefficients are published as LIBSVM's (classes - 1, n) table: in rows of class a, entry b - 1 is pair (a, b).
+    """
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -31,13 +34,26 @@ class OneVsOne(Scheme):
         """One task per pair, on the rows of its two classes."""
         if self.n_classes == 2:
             return [BinaryTask(np.arange(len(label)), positive_against_rest(label, 1), (1, 0))]
-        own = [np.flatnonzero(label == k) for k in range(self.n_classes)]
-        tasks = []
-        for a, b in self.pairs:
-            rows = np.concatenate([own[a], own[b]])
-            sign = np.concatenate([np.ones(len(own[a])), -np.ones(len(own[b]))])
-            tasks.append(BinaryTask(rows, sign, (a, b)))
-        return tasks
+        whole = self.end_to_end(label)
+        ends = whole.pointers.tolist()
+        return [
+            BinaryTask(whole.rows[first:last], whole.sign[first:last], pair)
+            for first, last, pair in zip(ends, ends[1:], self.pairs, strict=False)
+        ]
+
+    def end_to_end(self, label: IntArray) -> EndToEnd:
+        if self.n_classes == 2:
+            return super().end_to_end(label)
+        order = np.argsort(label, kind="stable")  # the rows of class k are order[edges[k] : edges[k + 1]]
+        edges = np.searchsorted(label[order], np.arange(self.n_classes + 1))
+        pairs = np.array(self.pairs).reshape(-1, 2)
+        sizes = np.diff(edges)[pairs].ravel()  # of the first class, the second, the first of the next pair, ...
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        within = np.arange(ends[-1]) - np.repeat(ends[:-1] - edges[pairs.ravel()], sizes)
+        lines = np.column_stack([pairs[:, 1] - 1, pairs[:, 0]]).ravel()
+        sides = np.tile([1.0, -1.0], len(pairs))
+        sign, lines = np.repeat(sides, sizes), np.repeat(lines, sizes)
+        return EndToEnd(ends[::2].astype(np.int64), order[within], sign, lines, self.n_classes - 1)
 
     def _names(self, shown: list[str]) -> list[str]:
         return [f"{shown[a]} against {shown[b]}" for a, b in self.pairs]
@@ -67,24 +83,6 @@ class OneVsOne(Scheme):
         right[:, k] = 1.0
         found = np.maximum(np.linalg.solve(Q, right)[:, :k, 0], 0.0)
         return found / found.sum(axis=1, keepdims=True)
-
-    def pack(self, coefs: list[FloatArray], label: IntArray) -> FloatArray:
-        """Per-task coefficients as LIBSVM's (classes - 1, n) table: in rows of class a, entry b - 1 is pair (a, b)."""
-        table = np.zeros((self.n_classes - 1, len(label)))
-        for task, coef in zip(self.tasks(label), coefs, strict=True):
-            a, b = sorted(task.classes)
-            first = label[task.rows] == a
-            table[b - 1, task.rows[first]] = coef[first]
-            table[a, task.rows[~first]] = coef[~first]
-        return table
-
-    def unpack(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
-        """Invert :meth:`pack`: the coefficients of every task on its own rows."""
-        coefs = []
-        for task in self.tasks(label):
-            a, b = sorted(task.classes)
-            coefs.append(np.where(label[task.rows] == a, table[b - 1, task.rows], table[a, task.rows]))
-        return coefs
 
     def tables(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
         """A table per class: its rows' coefficients in all its pairs, since :meth:`per_task` is mostly zeros."""

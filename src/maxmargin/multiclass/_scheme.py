@@ -22,6 +22,16 @@ class BinaryTask(NamedTuple):
     classes: tuple[int, int]  # (positive, negative); -1 for more than one class
 
 
+class EndToEnd(NamedTuple):
+    """Two-class tasks laid end to end: task t has the positions pointers[t] to pointers[t + 1]."""
+
+    pointers: IntArray
+    rows: IntArray  # of each position
+    sign: FloatArray
+    lines: IntArray  # of the scheme's table, where each position's coefficient is published
+    height: int  # of that table
+
+
 class Fired(NamedTuple):
     """How many rows were claimed by no task, by exactly one, and by several."""
 
@@ -39,6 +49,24 @@ class Scheme(ABC):
     @abstractmethod
     def tasks(self, label: IntArray) -> list[BinaryTask]:
         """The tasks of rows with these classes."""
+
+    def end_to_end(self, label: IntArray) -> EndToEnd:
+        """:meth:`tasks` without Python between two of them."""
+        tasks = self.tasks(label)
+        sizes = [len(task.rows) for task in tasks]
+        return EndToEnd(
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.concatenate([task.rows for task in tasks]),
+            np.concatenate([task.sign for task in tasks]),
+            np.repeat(np.arange(len(tasks)), sizes),
+            len(tasks),
+        )
+
+    def publish(self, tasks: EndToEnd, coef: FloatArray, n: int) -> FloatArray:
+        """Coefficients laid end to end, as :meth:`pack` has them."""
+        table = np.zeros((tasks.height, n))
+        table[tasks.lines, tasks.rows] = coef
+        return table
 
     @abstractmethod
     def decide(self, scores: FloatArray) -> FloatArray:
@@ -74,14 +102,12 @@ class Scheme(ABC):
 
     def pack(self, coefs: list[FloatArray], label: IntArray) -> FloatArray:
         """Per-task coefficients as one table, here (tasks, n)."""
-        table = np.zeros((len(coefs), len(label)))
-        for row, task, coef in zip(table, self.tasks(label), coefs, strict=True):
-            row[task.rows] = coef
-        return table
+        return self.publish(self.end_to_end(label), np.concatenate(coefs), len(label))
 
     def unpack(self, table: FloatArray, label: IntArray) -> list[FloatArray]:
         """Invert :meth:`pack`: the coefficients of every task on its own rows."""
-        return [row[task.rows] for row, task in zip(table, self.tasks(label), strict=True)]
+        whole = self.end_to_end(label)
+        return np.split(table[whole.lines, whole.rows], whole.pointers[1:-1])
 
     def per_task(self, table: FloatArray, label: IntArray) -> FloatArray:
         """(rows, tasks) coefficients of support vectors with labels ``label``, for one product with the kernel."""

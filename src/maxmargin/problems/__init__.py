@@ -14,6 +14,7 @@ from maxmargin.problems._dual_qp import FEASIBILITY_TOL, DualQP
 from maxmargin.problems._linear import LinearProblem, loss_gap
 from maxmargin.problems._one_class import OneClassProblem, SVDDProblem
 from maxmargin.problems._regression import NuSVRProblem, SVRProblem
+from maxmargin.problems._soft_margins import SoftMargins
 from maxmargin.problems._softmax import SoftmaxProblem
 
 #: Problems for all classes at once, by the name that ``multiclass`` gives them.
@@ -38,6 +39,7 @@ __all__ = [
     "OneClassProblem",
     "Problem",
     "SVCProblem",
+    "SoftMargins",
     "SVDDProblem",
     "SVRProblem",
     "ShortfallProblem",

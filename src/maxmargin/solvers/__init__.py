@@ -27,6 +27,7 @@ from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_c
 from maxmargin.solvers.many import can_solve_many, solve_many
 from maxmargin.solvers.softmax import SoftmaxNewton
 from maxmargin.solvers.stored import StoredTasks
+from maxmargin.solvers.together import Tasks, Together, can_solve_together, solve_together
 
 __all__ = [
     "AIM",
@@ -49,10 +50,13 @@ __all__ = [
     "Status",
     "Stopped",
     "StoredTasks",
+    "Tasks",
+    "Together",
     "Watch",
     "aimed",
     "asked_to_stop",
     "can_solve_many",
+    "can_solve_together",
     "eigenvalues",
     "fold_numbers",
     "left_out",
@@ -60,6 +64,7 @@ __all__ = [
     "make_solver",
     "require_convex",
     "solve_many",
+    "solve_together",
     "stops_when",
     "untouched",
     "weightless",

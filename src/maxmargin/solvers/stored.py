@@ -59,12 +59,10 @@ class StoredTasks:
     """
 
     def __init__(self, qps: Sequence[DualQP], rows: Sequence[IntArray]):
-        sizes, spans = [len(own) for own in rows], [_stretches(own) for own in rows]
+        sizes = [len(own) for own in rows]
         self.batch = Stored(
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.concatenate(rows).astype(np.int64),
-            np.concatenate([[0], np.cumsum([len(own) for own in spans])]).astype(np.int64),
-            np.concatenate(spans).astype(np.int64),
             np.concatenate([qp.linear for qp in qps]),
             np.concatenate([qp.lower for qp in qps]),
             np.concatenate([qp.upper for qp in qps]),
@@ -98,10 +96,3 @@ class StoredTasks:
             reached = bool(np.all(steps < at_once))
             if reached or total.max() >= most or asked():
                 return Solutions(intercept, dual, gap, violation, total.astype(np.int64), reached)
-
-
-def _stretches(rows: IntArray) -> IntArray:
-    """(first, last + 1) of every run of neighbours."""
-    breaks = np.flatnonzero(np.diff(rows) != 1)
-    first, last = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(rows) - 1]])
-    return np.column_stack([rows[first], rows[last] + 1])

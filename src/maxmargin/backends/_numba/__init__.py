@@ -28,13 +28,15 @@ from maxmargin.backends._numba import newton as newton_steps
 from maxmargin.backends._numba.design import CompiledDesign
 from maxmargin.backends._numba.tiles import SHORT_SUM
 from maxmargin.backends._rows import Csr, as_csr, as_dense
-from maxmargin.backends._threads import run_parallel, run_strips
+from maxmargin.backends._threads import run_parallel, run_queue, run_strips
 
 #: Rows of a linear model whose elementwise work is worth a second thread.
 ROWS_PER_THREAD = 2**15
 
 #: Shares of a product of rows with themselves, and kernel values between two looks at the clock.
 MIRRORS, AT_ONCE = 8, 2**25
+#: Columns of a symmetric matrix that are computed at once, as far down as the diagonal.
+PIECE = 256
 
 #: Sums up to which every weight is taken as it is.
 FEW_SUMS = 4
@@ -68,12 +70,20 @@ class NumbaBackend(Backend):
         if not self.streams(program):
             return super().symmetric_tile(program, rows, threads, out)
         out = np.empty((rows.n, rows.n), dtype=rows.dtype) if out is None else out
-        height = max(1, AT_ONCE // max(1, rows.n))
-        for first in range(0, rows.n, height):
-            if first:  # a matrix that a solver stores is one part, and is not left half done
-                heed()
-            last = min(first + height, rows.n)
-            self.tile(program, rows.slice(first, last), rows, out, np.arange(first, last), threads)
+
+        def piece(first):
+            heed()  # a matrix that a solver stores is one part, and is not left half done
+            last = min(first + PIECE, rows.n)
+            upper, lines = rows.slice(0, last), np.arange(last)
+            run = _streaming(program, upper, rows, _no_weights(upper), np.empty((0, rows.n)), lines, out)
+            run(*_no_mirror(rows), first, last)
+            tiles.mirror(out, first, last)
+
+        firsts = range((rows.n - 1) // PIECE * PIECE, -1, -PIECE)  # the longest first
+        if rows.n:
+            _ = rows.panels if not isinstance(rows.bases[0], Csr) else None  # laid out once, by this thread
+            pairs = rows.n * rows.n // 2
+            run_queue([partial(piece, first) for first in firsts], min(threads, 1 + pairs // VALUES_PER_THREAD))
         return out
 
     def add_product(self, program, A, B, delta, f, threads=1, out=None, lines=None):
@@ -252,6 +262,22 @@ class NumbaBackend(Backend):
         run_parallel([partial(strip, first) for first in range(threads)], threads)
         return steps, violations, entries
 
+    def solve_together(self, K, diagonal, tasks, beta, f, tols, largest, max_steps, threads):
+        """Problems over a stored matrix to violations of ``tols``, in place: (steps, violation left) of each.
+
+        ``f`` are the scores of ``beta``, or NaN where they are to be computed.
+        """
+
+        def strip(first):
+            stored.solve_together(
+                K, diagonal, tasks, beta, f, tols, largest, max_steps, complete, first, threads, steps, violations
+            )
+
+        count, complete = len(tasks.pointers) - 1, all_filled(len(K))
+        steps, violations = np.zeros(count, dtype=np.int64), np.zeros(count)
+        run_parallel([partial(strip, first) for first in range(threads)], threads)
+        return steps, violations
+
     def solve_stored(self, K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps):
         """Problems over a stored matrix, in place: (steps, violation, intercept, dual, gap) of each.
 
@@ -263,6 +289,10 @@ class NumbaBackend(Backend):
             K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps, complete, report
         )
         return report
+
+
+def _no_mirror(rows):
+    return np.empty((0, 0), dtype=rows.dtype), np.empty((0, 0))
 
 
 def _no_weights(rows) -> Csr:
@@ -283,11 +313,10 @@ def _stream(program, A, B, weights, f, lines, out, threads, short_sum=SHORT_SUM)
         return
     blocks = -(-B.n // stream.WIDTH)
     threads = max(1, min(threads, blocks, A.n * B.n // VALUES_PER_THREAD))
-    nothing = np.empty((0, 0), dtype=A.dtype), np.empty((0, 0))
     run = _streaming(program, A, B, weights, f, lines, out, short_sum)
 
     def strip(first, last):
-        run(*nothing, first * stream.WIDTH, min(last * stream.WIDTH, B.n))
+        run(*_no_mirror(A), first * stream.WIDTH, min(last * stream.WIDTH, B.n))
 
     run_strips(strip, blocks, threads)
 

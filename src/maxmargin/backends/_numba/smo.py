@@ -117,7 +117,7 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
     scale = 1.0 / largest if largest > 0 else 1.0
     for k in range(q):
         set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
-    steps, violation = 0, np.inf
+    steps, violation, filled = 0, np.inf, lazy.filled
     while True:
         # the pair of sides with the widest violated interval: (up, down), and with a budget three more
         low, high = extremes(grad, up, down)
@@ -139,7 +139,8 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         i = find(grad, ups, low)
         if i == q:  # slopes overflow, and none is the least: the caller sees scores that are not finite
             break
-        fill_row(i, K, diagonal, lazy)
+        if not filled[i]:
+            fill_row(i, K, diagonal, lazy)
         j = best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain)
         if j == q or not gain[j] > 0:  # squares that overflow or underflow: take the steepest instead
             j = find(grad, downs, high)
@@ -151,7 +152,8 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         step = pair_step(i, j, wanted, beta, lower, upper)
         if i_side != j_side:
             slack += 2 * step if i_side > j_side else -2 * step
-        fill_row(j, K, diagonal, lazy)
+        if not filled[j]:
+            fill_row(j, K, diagonal, lazy)
         move(grad, K[i], K[j], step)
         set_moves(i, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
         set_moves(j, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)

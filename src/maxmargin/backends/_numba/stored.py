@@ -18,6 +18,8 @@ from maxmargin.backends._numba.smo import pair_block
 #: Sizes of a block at first, for few and for many rows; it grows with the free variables, but not in the first rounds,
 #: when variables are free that will not stay so.
 LEAST, SMALLEST, FIRST_ROUNDS = 64, 256, 4
+#: Up to so many rows are one block where no gap is looked at on the way.
+WHOLE = 512
 #: A block is solved to this share of the violation it began with, in at most so many steps per member.
 INNER, STEPS_PER_MEMBER = 0.1, 5
 #: Columns whose scores stay in the first-level cache while f takes in what moved.
@@ -123,6 +125,21 @@ def take_in(f, K, lines, delta, count, spans):
 
 
 @jit
+def runs(rows):
+    """(first, last + 1) of every run of neighbours among the rows."""
+    count = 0
+    for k in range(rows.size):
+        count += k == 0 or rows[k] != rows[k - 1] + 1
+    spans, count = np.empty((count, 2), np.int64), 0
+    for k in range(rows.size):
+        if k == 0 or rows[k] != rows[k - 1] + 1:
+            spans[count, 0] = rows[k]
+            count += 1
+        spans[count - 1, 1] = rows[k] + 1
+    return spans
+
+
+@jit
 def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, tol, gap_tol, largest, max_steps,
               complete, memory):  # fmt: skip
     """Solve one problem in place; (steps, violation left). ``memory`` holds largest^2 values."""
@@ -130,7 +147,7 @@ def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, 
     up, down, scratch, delta = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     mark, index, moved = np.empty(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
     steps, rounds, exact = 0, 0, np.zeros(1)
-    size = smallest = min(max(LEAST, min(SMALLEST, n // 4)), largest)
+    size = smallest = min(max(LEAST, min(SMALLEST, n // 4)) if gap_tol > 0 or n > WHOLE else n, largest)
     while True:
         least, greatest = slopes(f, linear, beta, lower, upper, epsilon, up, down)
         violation = greatest - least
@@ -155,7 +172,7 @@ def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, 
             line = K[lines[r]]
             for c in range(q):
                 block[r, c] = line[lines[c]]
-        low, high, goal = lower[own], upper[own], max(0.9 * tol, INNER * violation)
+        low, high, goal = lower[own], upper[own], max(0.9 * tol, (INNER if q < n or gap_tol > 0 else 0.0) * violation)
         most = min(STEPS_PER_MEMBER * q, max_steps - steps)
         taken, _, _ = pair_block(
             block, complete, grad, b, low, high, diagonal[lines], epsilon, False, False, np.inf, goal, most
@@ -262,8 +279,8 @@ def solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, larges
     memory = np.empty(min(largest, K.shape[0]) ** 2, K.dtype)
     for t in range(pointers.size - 1):
         begin, end = pointers[t], pointers[t + 1]
-        rows, spans = tasks.rows[begin:end], tasks.spans[tasks.span_pointers[t] : tasks.span_pointers[t + 1]]
-        p, b, scores = tasks.linear[begin:end], beta[begin:end], f[begin:end]
+        rows, p, b, scores = tasks.rows[begin:end], tasks.linear[begin:end], beta[begin:end], f[begin:end]
+        spans = runs(rows)
         low, high, epsilon = cost * tasks.lower[begin:end], cost * tasks.upper[begin:end], tasks.epsilon
         if factor > 0:
             restart(p, low, high, epsilon, b, scores, factor)
@@ -274,3 +291,34 @@ def solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, larges
         level = middle(scores, p, low, high, epsilon, b)
         report[t, 2] = -level
         report[t, 3], report[t, 4] = rounded_proof(K, rows, spans, scores, p, low, high, epsilon, b, level, value)
+
+
+@jit
+def solve_together(K, diagonal, tasks, beta, f, tols, largest, max_steps, complete, first, stride, steps, violations):
+    """Tasks first, first + stride, ... to violations of ``tols``, from ``beta``, feasible, with its scores ``f``.
+
+    Scores of NaN are computed here. All but ``tasks`` and what it starts with is written in place.
+    """
+    pointers, memory = tasks.pointers, np.empty(min(largest, K.shape[0]) ** 2, K.dtype)
+    for t in range(first, pointers.size - 1, stride):
+        begin, end = pointers[t], pointers[t + 1]
+        rows, b, scores = tasks.rows[begin:end], beta[begin:end], f[begin:end]
+        spans = runs(rows)
+        if end > begin and np.isnan(scores[0]):
+            fresh_scores(K, rows, spans, b, scores)
+        steps[t], violations[t] = solve_one(
+            K, rows, spans, diagonal, tasks.linear[begin:end], tasks.lower[begin:end], tasks.upper[begin:end],
+            tasks.epsilon, b, scores, tols[t], 0.0, largest, max_steps, complete, memory,
+        )  # fmt: skip
+
+
+@jit
+def fresh_scores(K, rows, spans, beta, f):
+    """f = K beta on the rows of a task."""
+    f[:] = 0.0
+    lines, delta, count = np.empty(rows.size, np.int64), np.empty(rows.size), 0
+    for k in range(rows.size):
+        if beta[k] != 0:
+            lines[count], delta[count] = rows[k], beta[k]
+            count += 1
+    take_in(f, K, lines, delta, count, spans)

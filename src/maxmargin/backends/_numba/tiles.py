@@ -12,6 +12,10 @@ PANEL = 64
 SHORT_SUM = 256
 
 
+#: Lines of a matrix that are mirrored at a time.
+MIRRORED = 16
+
+
 @jit
 def sparse_dot(A, indptr, indices, data, out):
     """out[r, c] = A[r] . B[c], B in CSR: A is turned into panels so that one non-zero serves PANEL rows."""
@@ -81,3 +85,13 @@ def accumulate(f, rows, lines, delta, start, stop):
                 short[c] += factor * row[c]
         for c in range(width):
             f[start + c] += short[c]
+
+
+@jit
+def mirror(out, first, last):
+    """The columns first..last - 1 above the diagonal, as lines left of it; a few lines at a time stay in cache."""
+    for start in range(0, first, MIRRORED):
+        stop = min(start + MIRRORED, first)
+        for r in range(first, last):
+            for c in range(start, stop):
+                out[r, c] = out[c, r]

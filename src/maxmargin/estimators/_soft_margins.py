@@ -1,0 +1,100 @@
+"""Soft margins solved, judged and published end to end: no Python between two pairs of classes.
+
+What a fit of many tiny tasks would spend its time on is the objects that stand for each of them. Here they are made
+when somebody asks for one; the fit itself asks for none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin.backends import single_threaded_blas
+from maxmargin.certificates import Certificate, Definiteness, Scores, judge_soft_margins
+from maxmargin.delivered import Delivered
+from maxmargin.estimators._interrupt import InterruptFlag
+from maxmargin.estimators._options import FitOptions
+from maxmargin.estimators._run import Outcome, Task, run_tasks
+from maxmargin.estimators._turns import Turn
+from maxmargin.kernels import Kernel
+from maxmargin.problems import SoftMargins
+from maxmargin.solvers import Record, Solution, Status, Tasks, Together, can_solve_together, solve_together
+
+
+@dataclass(frozen=True, eq=False)
+class SoftOutcomes(Sequence[Outcome]):
+    """What soft margins came to, each an :class:`Outcome`."""
+
+    problems: SoftMargins
+    rows: IntArray  # row of X of each position
+    solved: Together
+    intercept: FloatArray  # of each task
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def __getitem__(self, number):
+        own = self.problems.part(number)
+        beta, share = self.solved.beta[own], self.solved.entries // len(self)
+        steps = int(self.solved.steps[number])
+        status = Status.OPTIMAL if self.solved.finished[number] else Status.STALLED
+        solution = Solution(beta, self.solved.f[own], status, steps, (), share, self.seconds)
+        delivered = Delivered(self.rows[own], self.problems[number], beta, float(self.intercept[number]))
+        known = None if self.solved.error is None else Scores(solution.f, self.solved.error[own], 1.0)
+        return Outcome(delivered, solution, fresh=known)
+
+    def history(self, certificates: Sequence[Certificate]) -> list[tuple[Record]]:
+        """The last round of each, the only one there was."""
+        steps = self.solved.steps.tolist()
+        return [
+            (Record(n, self.seconds, own.primal, own.dual, own.gap),)
+            for n, own in zip(steps, certificates, strict=True)
+        ]
+
+    def certificates(self, definite: Definiteness) -> list[Certificate] | None:
+        """A proof of each, by the fresh scores that ended the solver, where their errors are bounded."""
+        f, error = self.solved.f, self.solved.error
+        if error is None:
+            return None
+        scores = Scores(f, error, 1.0)  # k(x, x) = 1 of kernels with such bounds
+        return judge_soft_margins(self.problems, self.solved.beta, self.intercept, scores, definite, "bounded")
+
+    def left(self) -> list[tuple[int, Task]]:
+        """Tasks that another solver must go on with, and where."""
+        numbers = np.flatnonzero(~self.solved.finished).tolist()
+        parts = [(number, self.problems.part(number)) for number in numbers]
+        return [(k, Task(self.rows[own], self.problems[k], self.solved.beta[own])) for k, own in parts]
+
+
+def run_soft_margins(
+    options: FitOptions, kernel: Kernel, X: RowData, rows: IntArray, problems: SoftMargins, deadline: float
+) -> Sequence[Outcome] | None:
+    """Solve the soft margins on these rows of X over one kernel matrix; None where that is not the way."""
+    began = time.perf_counter()
+    with InterruptFlag() as interrupted, single_threaded_blas():
+        watch = options.watch(Turn(deadline, interrupted))
+        if not problems.fit_intercept or options.solver not in ("auto", "decomposition"):
+            return None
+        gram = options.gram(kernel, X, None)
+        if not can_solve_together(gram, int(problems.sizes.max()), watch):
+            return None
+        bound = problems.sign * problems.C
+        tasks = Tasks(
+            problems.pointers, rows, -problems.sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0), 0.0, np.zeros(len(rows))
+        )  # fmt: skip
+        solved = solve_together(tasks, gram, watch, options.threads)
+        intercept = problems.intercepts(solved.beta, solved.f)
+        outcomes = SoftOutcomes(problems, rows, solved, intercept, time.perf_counter() - began)
+        left = outcomes.left()
+        if not left:
+            return outcomes
+        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=interrupted)
+    every = list(outcomes)
+    for (number, _), outcome in zip(left, others, strict=True):
+        every[number] = outcome
+    return every

@@ -1,0 +1,128 @@
+"""The tasks of a fit over one stored kernel matrix: pairs of classes, classes against the rest, folds, or a single task.
+
+Problem: the dual QPs of :mod:`maxmargin.problems` with an intercept and without a budget, on rows of one matrix.
+Algorithm: :mod:`maxmargin.backends` solves each task by blocks in compiled code, from start to finish. The matrix is
+in float32; scores are computed afresh in float64 at the end, and tasks whose violation is larger there go on from them.
+Invariant: beta feasible. What is left after so many steps is said to be unfinished; another solver may go on there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.backends import KernelGram, Stored
+from maxmargin.problems import DualQP
+from maxmargin.solvers._base import Watch
+
+#: Pairwise steps that a task may take, for each of its rows and so many more.
+STEPS, MORE_ROWS = 20, 50
+#: Steps of a compiled call, times rows: between two calls somebody may ask to stop.
+STEPS_TIMES_ROWS = 2**28
+#: Most rows of a task that is solved here, and of a block.
+LONGEST, LARGEST_BLOCK = 4096, 2048
+#: Share of the goal that is solved for; what float64 adds to the violation may take the rest.
+AIM = 0.95
+#: How often tasks go on from fresh scores.
+ROUNDS = 5
+#: Kernel values that float32 holds with all its digits.
+RANGE = (1e-25, 1e25)
+
+
+class Tasks(NamedTuple):
+    """Dual QPs laid end to end: task t has the positions pointers[t] to pointers[t + 1]."""
+
+    pointers: IntArray
+    rows: IntArray  # of each position, as the Gram matrix numbers them
+    linear: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    epsilon: float
+    start: FloatArray  # feasible
+
+    @classmethod
+    def of(cls, qps: Sequence[DualQP], rows: Sequence[IntArray], starts: Sequence[FloatArray | None]) -> Tasks:
+        """Some QPs of one epsilon, each on its rows."""
+        return cls(
+            np.concatenate([[0], np.cumsum([qp.n for qp in qps])]).astype(np.int64),
+            np.concatenate(rows).astype(np.int64),
+            np.concatenate([qp.linear for qp in qps]),
+            np.concatenate([qp.lower for qp in qps]),
+            np.concatenate([qp.upper for qp in qps]),
+            qps[0].epsilon,
+            np.concatenate([qp.start() if start is None else start for qp, start in zip(qps, starts, strict=True)]),
+        )
+
+
+@dataclass(frozen=True)
+class Together:
+    """What the tasks came to, laid end to end as they are."""
+
+    beta: FloatArray
+    f: FloatArray  # K beta, in float64 unless ``exact`` was not asked for
+    error: FloatArray | None  # proven bounds on the errors of ``f``, where there are any
+    steps: IntArray  # of each task
+    finished: Array  # whether each task reached its goal
+    entries: int
+
+
+def can_solve_together(gram: KernelGram, longest: int, watch: Watch) -> bool:
+    """Whether there is room for the matrix, nobody watches the rounds, and the goal is one in margin units."""
+    if watch.callback is not None or watch.gap_tol is not None or watch.max_iter >= 0:
+        return False
+    (small, large), size = RANGE, float(np.abs(gram.diagonal).max(initial=0.0))
+    fits = longest <= LONGEST and 4 * gram.n**2 <= gram.cache_bytes
+    return fits and small < size < large and gram.is_compiled
+
+
+def solve_together(tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, exact: bool = True) -> Together:
+    """Solve the tasks; ``exact``: their scores are those of float64, and so is the violation that ends them."""
+    order, place = _by_appearance(tasks.rows, gram.n)
+    K, diagonal = gram.stored(order)
+    batch = Stored(tasks.pointers, place[tasks.rows], tasks.linear, tasks.lower, tasks.upper, tasks.epsilon)
+    count, longest = len(tasks.pointers) - 1, int(np.diff(tasks.pointers).max())
+    beta, f = tasks.start.copy(), np.full(len(tasks.start), np.nan)
+    steps, finished = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+    error, entries, fine = None, gram.entries, gram.in_float64()
+    most, goal = STEPS * (longest + MORE_ROWS), np.full(count, AIM * watch.tol)
+    for _ in range(ROUNDS if exact else 1):
+        taken = np.zeros(count, dtype=np.int64)
+        for part in _parts(tasks.pointers):
+            if watch.must_stop(0):
+                return Together(beta, f, None, steps, np.zeros(count, dtype=bool), entries)
+            own = batch._replace(pointers=batch.pointers[part.start : part.stop + 1])
+            taken[part], violations = gram.backend.solve_together(
+                K, diagonal, own, beta, f, goal[part], min(LARGEST_BLOCK, longest), most, threads
+            )
+            finished[part] = violations <= goal[part]
+        steps += taken
+        if not exact or (error is not None and not taken.any()):
+            break
+        f, error = fine.fresh(tasks.pointers, tasks.rows, beta)
+        entries += fine.entries
+        if not (taken < most).all() or not taken.any():
+            break
+    return Together(beta, f, error, steps, finished, entries)
+
+
+def _by_appearance(rows: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """(the rows in the order in which they first appear, the place of each in it): of pairs of classes, by class."""
+    first = np.full(n, len(rows), dtype=np.int64)
+    first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
+    present = np.flatnonzero(first < len(rows))
+    order, place = present[np.argsort(first[present])], np.full(n, -1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return order, place
+
+
+def _parts(pointers: IntArray) -> Iterator[slice]:
+    """Tasks in a row that take little enough time to be handed over together."""
+    sizes = np.diff(pointers)
+    work = np.cumsum(STEPS * (sizes + MORE_ROWS) * sizes)
+    edges = np.searchsorted(work, np.arange(STEPS_TIMES_ROWS, work[-1], STEPS_TIMES_ROWS), side="right")
+    cuts = np.unique([0, *np.maximum(edges, 1).tolist(), len(sizes)]).tolist()
+    return (slice(first, last) for first, last in zip(cuts, cuts[1:], strict=False))
