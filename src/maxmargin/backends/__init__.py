@@ -17,7 +17,7 @@ from maxmargin.backends._threads import (
     factor_threads,
     run_parallel,
     run_queue,
-    run_strips,
+    run_shares,
     single_threaded_blas,
 )
 from maxmargin.backends._whole import WholeMatrix
@@ -47,7 +47,7 @@ __all__ = [
     "prepare",
     "run_parallel",
     "run_queue",
-    "run_strips",
+    "run_shares",
     "single_threaded_blas",
 ]
 

@@ -21,7 +21,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin._validation import row_costs
 from maxmargin.backends import Design, backend_for
 from maxmargin.certificates import judge_approximation
-from maxmargin.delivered import Delivered, Folds, Support
+from maxmargin.delivered import Basis, Delivered, FoldModels
 from maxmargin.estimators._base import shape_of
 from maxmargin.estimators._fit import ClassifierFamily, FoldFit
 from maxmargin.estimators._interrupt import InterruptFlag
@@ -119,7 +119,7 @@ class Landmarks(ClassifierFamily[LinearSolution]):
         draft._write_table(data, table, np.array([solution.point.intercept for solution in solutions]))
         draft.n_iter_ = np.array([solution.n_iter for solution in solutions], dtype=np.int64)
         draft.landmarks_ = data.kept[self.map.component_indices_].astype(np.int32)
-        draft.landmark_vectors_ = draft._support(data, draft.landmarks_).vectors
+        draft.landmark_vectors_ = draft._basis(data, draft.landmarks_).vectors
         draft.landmark_coef_ = self._coefficients(solutions)
 
     def scores(self, draft, solutions):
@@ -216,12 +216,12 @@ def _start(design: Design, tasks: _Tasks, k: int, beta: FloatArray, intercept: f
 
 def landmark_scores(estimator: Any, X: Any, coef: FloatArray) -> FloatArray:
     """(n, lines) sums over the landmarks of coefficients (lines, landmarks)."""
-    support = Support(estimator.landmarks_, estimator.landmark_vectors_)
-    return estimator._scores(X, np.ascontiguousarray(coef.T), support)
+    basis = Basis(estimator.landmarks_, estimator.landmark_vectors_)
+    return estimator._scores(X, np.ascontiguousarray(coef.T), basis)
 
 
 def landmark_fold_scores(estimator: Any, X: Any) -> list[FloatArray]:
     """(n, tasks) scores of every fold's machines."""
-    folds: Folds = estimator.folds_
+    folds: FoldModels = estimator.folds_
     sums = landmark_scores(estimator, X, folds.coef.reshape(-1, folds.coef.shape[-1]))
     return [part + b for part, b in zip(np.split(sums, len(folds.intercept), axis=1), folds.intercept, strict=True)]

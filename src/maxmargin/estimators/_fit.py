@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.certificates import Certificate, worst
-from maxmargin.delivered import Folds
+from maxmargin.delivered import FoldModels
 from maxmargin.estimators._machine import Machine, Training
 from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._options import FitOptions
@@ -97,7 +97,7 @@ class ClassifierFamily(Family[S]):
         """What the model keeps of the folds' coefficients."""
         return np.array(coefs)
 
-    def held_out(self, draft: Any, solutions: list[S], folds: Folds, fits: list[FoldFit]) -> FloatArray:
+    def held_out(self, draft: Any, solutions: list[S], folds: FoldModels, fits: list[FoldFit]) -> FloatArray:
         """(n, tasks) scores of every row by the machines that have not seen it; of a row in no fold, by all."""
         scores = self.scores(draft, solutions)
         for fold, own in enumerate(fits):
@@ -160,9 +160,9 @@ def _complete(draft: Any, data: Training, family: ClassifierFamily[Any], solutio
 
 def cross_fit(
     family: ClassifierFamily[S], draft: Any, solutions: list[S], number: IntArray
-) -> tuple[Folds, FloatArray]:
+) -> tuple[FoldModels, FloatArray]:
     """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
     fits = family.folds(draft, solutions, number)
     intercept = np.array([own.intercept for own in fits]).reshape(len(fits), -1 if fits else len(draft.intercept_))
-    folds = Folds(number, family.kept(draft, [own.coef for own in fits]), intercept)
+    folds = FoldModels(number, family.kept(draft, [own.coef for own in fits]), intercept)
     return folds, family.held_out(draft, solutions, folds, fits)

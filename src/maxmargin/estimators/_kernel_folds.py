@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.delivered import Folds, FoldTables
+from maxmargin.delivered import FoldModels, FoldTables
 from maxmargin.estimators._fit import FoldFit
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._options import FitOptions
@@ -63,11 +63,11 @@ def fold_tables(estimator: Any, data: Training, tables: list[FloatArray]) -> Fol
     stacked = np.array(tables) if tables else np.zeros((0, 1, len(data.kept)))  # classes of one row: no folds
     used = np.flatnonzero((stacked != 0).any(axis=(0, 1)))
     order = used[np.argsort(data.extra.label[used], kind="stable")]
-    support = estimator._support(data, data.kept[order])
-    return FoldTables(support, data.extra.label[order], stacked[:, :, order])
+    basis = estimator._basis(data, data.kept[order])
+    return FoldTables(basis, data.extra.label[order], stacked[:, :, order])
 
 
-def held_out_scores(estimator: Any, data: Training, folds: Folds) -> FloatArray:
+def held_out_scores(estimator: Any, data: Training, folds: FoldModels) -> FloatArray:
     """(n, tasks) scores of the rows of each fold by its own tasks, of rows in none by the model itself."""
     rows = data.as_given if not isinstance(data.X, list) else np.array(data.X, dtype=object)
     scores = np.empty((len(data.kept), folds.intercept.shape[1]))

@@ -293,7 +293,7 @@ class Perceptron(LinearClassifierMachine):
 
 def _on_rows(design: Any, task: BinaryTask) -> tuple[Any, FloatArray]:
     """(rows, signs) of a task, as compiled passes want them."""
-    return (design.rows if len(task.rows) == design.n else design.take(task.rows).rows), task.sign
+    return (design.X if len(task.rows) == design.n else design.take(task.rows).X), task.sign
 
 
 class PerceptronTasks(RefittedFamily[Passes]):

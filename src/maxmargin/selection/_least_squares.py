@@ -17,7 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from maxmargin._types import FloatArray
 from maxmargin.estimators import LinearRegressor
-from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.selection._trainer import Line, SearchInput, Trained, Trainer
 from maxmargin.solvers import eigenvalues
 
 #: Most rows of a closed form: it takes an eigendecomposition of their Gram matrix.
@@ -101,7 +101,7 @@ class ClosedFormTrainer(Trainer):
 
     method = "leave-one-out in closed form"
 
-    def __init__(self, machine: Any, data: Data):
+    def __init__(self, machine: Any, data: SearchInput):
         self.machine, self.data, self.at_once = machine, data, len(data.folds)
         rows = data.X[data.kept]
         self.K = np.asarray(safe_sparse_dot(rows, rows.T, dense_output=True), dtype=np.float64)

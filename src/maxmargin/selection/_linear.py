@@ -18,7 +18,7 @@ from maxmargin.estimators import LinearClassifier, LinearRegressor, LinearSVC, L
 from maxmargin.estimators.interface import Training, fitted_scaling, judged_tasks, scaled, seed_of
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import relative
-from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.selection._trainer import Line, SearchInput, Trained, Trainer
 from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_solver
 
 #: Machines whose tasks are solved one by one by the linear solvers.
@@ -50,7 +50,7 @@ class LinearTrainer(Trainer):
 
     method = "rows laid out once per fold"
 
-    def __init__(self, machine: Any, strength: str, data: Data):
+    def __init__(self, machine: Any, strength: str, data: SearchInput):
         self.machine, self.strength, self.data = machine, strength, data
         self.at_once = len(data.folds)
         self._rows: dict[int, _FoldRows] = {}
@@ -72,7 +72,7 @@ class LinearTrainer(Trainer):
         data = self.data
         train, held = data.folds[fold]
         train = np.sort(train)
-        described = machine._described(Training(data.X, data.y, data.weight[train], train, len(data.y)))
+        described = machine._described(data.training(train))
         known = self._rows.get(fold)
         if known is None or len(known.data.kept) != len(described.kept) or (known.scaling is None) == machine.scale:
             rows = described.X_kept

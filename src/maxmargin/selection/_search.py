@@ -40,7 +40,7 @@ from maxmargin.selection._results import best_cell, cv_results
 from maxmargin.selection._run import Search
 from maxmargin.selection._scoring import Scorer
 from maxmargin.selection._stored import StoredTrainer, can_store
-from maxmargin.selection._trainer import Data, FitTrainer, Trainer
+from maxmargin.selection._trainer import FitTrainer, SearchInput, Trainer
 
 #: How often a grid that the search picked by itself is made finer around the best cell.
 REFINEMENTS = 2
@@ -159,7 +159,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         weight[checked.kept] = checked.weight
         targets = checked.y[:, 0] if np.shape(checked.y)[1:] == (1,) else checked.y
         folds = make_folds(machine, self.cv, checked.X, targets, groups, checked.kept)
-        data = Data(checked.X, targets, weight, sample_weight is not None, checked.kept, folds)
+        data = SearchInput(checked.X, targets, weight, sample_weight is not None, checked.kept, folds)
         raises = self.error_score == "raise"
         grids = [self._grid(machine, data, given) for given in self._given_grids()]
         cells = make_cells(machine, self._strength, grids, len(folds), raises)
@@ -188,7 +188,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         given = self.param_grid or {}
         return [given] if isinstance(given, dict) else list(given)
 
-    def _grid(self, machine: Any, data: Data, given: dict[str, Any]) -> dict[str, list[Any]]:
+    def _grid(self, machine: Any, data: SearchInput, given: dict[str, Any]) -> dict[str, list[Any]]:
         given = dict(given)
         for name, parameter in self._lists.items():
             values = getattr(self, name)
@@ -215,7 +215,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         """Whether the search picked the values of a list by itself, so that it may go on picking."""
         return getattr(self, name) is None and not any(parameter in given for given in self._given_grids())
 
-    def _trainer(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer) -> Trainer:
+    def _trainer(self, machine: Any, data: SearchInput, cells: list[Cell], scorer: Scorer) -> Trainer:
         """The fastest that serves every line."""
         if not any(cell.open for cell in cells):
             raise ValueError(f"no cell of the grid makes sense: {cells[0].status}")

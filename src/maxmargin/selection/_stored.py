@@ -18,7 +18,7 @@ from maxmargin.estimators import SVC, SVR
 from maxmargin.estimators.interface import Training, fitted_scaling, scaled
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import DualQP
-from maxmargin.selection._trainer import Data, FitTrainer, Line, Trained, Trainer
+from maxmargin.selection._trainer import FitTrainer, Line, SearchInput, Trained, Trainer
 from maxmargin.solvers import StoredTasks
 
 #: Parameters that change the matrix, or the bounds in proportion, and nothing else.
@@ -27,7 +27,7 @@ OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "C")
 TIGHT = 1e-4
 
 
-def can_store(machine: Any, strengths: list[float], data: Data) -> bool:
+def can_store(machine: Any, strengths: list[float], data: SearchInput) -> bool:
     """Whether the machine's problems differ by their cost alone, and the matrix may be stored."""
     n, classes = len(data.kept), data.classes(machine)
     known = isinstance(machine, (SVC, SVR)) and type(machine)._problems in (SVC._problems, SVR._problems)
@@ -61,7 +61,7 @@ class StoredTrainer(Trainer):
 
     method = "one stored matrix per kernel"
 
-    def __init__(self, machine: Any, data: Data, threads: int, scale: bool):
+    def __init__(self, machine: Any, data: SearchInput, threads: int, scale: bool):
         self.machine, self.data, self.threads, self.scale = machine, data, threads, scale
         self.backend = backend_for(machine.device)
         self.memory = cache_bytes(machine.cache_size) - _copies(machine, len(data.kept), data.classes(machine))
@@ -110,7 +110,7 @@ class StoredTrainer(Trainer):
         if (fold, *key) not in self._tasks:
             train, data = np.sort(self.data.folds[fold].train), self.data
             train = train[np.argsort(self.place[train], kind="stable")]
-            training = Training(data.X, data.y, data.weight[train], train, len(data.y))
+            training = data.training(train)
             training = training._replace(extra=machine._describe(training))
             problems = [(self.place[rows], problem.qp) for rows, problem in machine._problems(training, None)]
             self._tasks[(fold, *key)] = self._laid_out(training, problems, self.place[data.folds[fold].held])

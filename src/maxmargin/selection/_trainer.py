@@ -15,13 +15,13 @@ from sklearn.utils.metaestimators import _safe_split
 
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import cache_bytes
-from maxmargin.estimators.interface import fitted_scaling, scaled
+from maxmargin.estimators.interface import Training, fitted_scaling, scaled
 from maxmargin.selection._folds import Fold
 from maxmargin.selection._scoring import Held, known_scores
 
 
 @dataclass(frozen=True)
-class Data:
+class SearchInput:
     """Checked input of a search."""
 
     X: Any
@@ -30,6 +30,10 @@ class Data:
     weighted: bool  # whether the user gave weights
     kept: IntArray
     folds: list[Fold]
+
+    def training(self, rows: IntArray) -> Training:
+        """Some of the rows as a fit has its input."""
+        return Training(self.X, self.y, self.weight[rows], rows, len(self.y))
 
     def classes(self, machine: Any) -> int:
         """Number of classes; 0 for real targets."""
@@ -73,7 +77,7 @@ class Trainer(ABC):
     """Makes lines; ``at_once`` is the number of folds that a line may have, ``method`` says what is shared."""
 
     machine: Any
-    data: Data
+    data: SearchInput
     at_once: int
     method: ClassVar[str]
     loosens: bool = True  # whether a cell may be trained to a gap wider than the machine's own goal
@@ -91,7 +95,7 @@ class FitTrainer(Trainer):
 
     method = "one fit per cell"
 
-    def __init__(self, machine: Any, strength: str, data: Data, threads: int, scale: bool):
+    def __init__(self, machine: Any, strength: str, data: SearchInput, threads: int, scale: bool):
         self.machine, self.strength, self.data, self.threads = machine, strength, data, threads
         self.at_once, self.scale = len(data.folds), scale
         self.loosens = bool(loose(machine, math.inf))
