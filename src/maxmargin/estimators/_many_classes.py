@@ -15,6 +15,7 @@ from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import FloatArray, IntArray
@@ -60,6 +61,11 @@ class ManyClasses:
     def _multiclass(self) -> str:
         """What the parameters ask for."""
         return self.multiclass
+
+    def _validate_targets(self, y: Any) -> Any:
+        if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
+            check_classification_targets(y)
+        return y
 
     def _new_scheme(self, n_classes: int) -> Scheme:
         """The scheme of a fit; an error where it makes no sense for this machine."""
