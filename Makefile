@@ -6,7 +6,7 @@ STOCHASTIC_ARGS ?=
 CLASSES_ARGS ?=
 SELECTION_ARGS ?=
 LARGE_ARGS ?=
-MACHINE_ARGS ?=
+COMPUTER_ARGS ?=
 PYTEST_ARGS ?=
 FUZZ_ARGS ?=
 PYTHONS ?=
@@ -28,7 +28,7 @@ endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test quick smoke fuzz truth truth-exact truth-psd truth-bounded truth-silent ends hostile extremes cache threads \
-    siege audit limits proofs lint format arena scaling stochastic classes selection large machine wheel clean
+    siege audit limits proofs lint format arena scaling stochastic classes selection large computer wheel clean
 
 demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
 	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
@@ -74,7 +74,7 @@ truth-exact truth-psd truth-bounded truth-silent: .venv/.test
 ends: .venv/.test            ## every fit ends, 20,000 small problems: make ends ENDS_ARGS="--first 20000 --count 1000"
 	$(BIN)/python -m benchmarks.campaign.ends $(ENDS_ARGS)
 
-limits: .venv/.test          ## time limits are kept, on an idle machine: make limits LIMITS_ARGS="--kinds SVC --count 1"
+limits: .venv/.test          ## time limits are kept, on an idle computer: make limits LIMITS_ARGS="--kinds SVC --count 1"
 	$(BIN)/python -m benchmarks.campaign.limits $(LIMITS_ARGS)
 
 proofs: .venv/.test          ## what the proof of a default fit costs: make proofs PROOFS_ARGS="--data DIR"
@@ -107,8 +107,8 @@ selection: .venv/.arena      ## choosing C and gamma beside GridSearchCV: make s
 large: .venv/.arena          ## landmarks and budgets on many rows: make large LARGE_ARGS="--data DIR"
 	$(BIN)/python -m benchmarks.large $(LARGE_ARGS)
 
-machine: .venv/.arena        ## measure what this machine can do
-	$(BIN)/python -m benchmarks.machine $(MACHINE_ARGS)
+computer: .venv/.arena       ## measure what this computer can do
+	$(BIN)/python -m benchmarks.computer $(COMPUTER_ARGS)
 
 wheel: .venv/.base           ## dist/maxmargin-*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -3,7 +3,7 @@
 Every kernel case of the arena, fitted without a certificate and with the default one, in turns, the best of a few; the
 third column says how the proof was made. ``--before SRC`` names the ``src`` folder of an older checkout, whose fits
 take part in the same turns, in a process of their own: so a change of the judge is measured in one run. Times are those
-of the processor, all threads together, which other work on the machine disturbs least.
+of the processor, all threads together, which other work on the computer disturbs least.
 """
 
 from __future__ import annotations

@@ -198,9 +198,9 @@ def _versions() -> dict[str, str]:
 
 
 def environment() -> dict[str, Any]:
-    """What a reader must know of the machine and its packages."""
-    machine = {"cores": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
-    return machine | _versions()
+    """What a reader must know of the computer and its packages."""
+    computer = {"cores": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
+    return computer | _versions()
 
 
 def _write(

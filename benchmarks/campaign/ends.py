@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
     seed: int
     seconds: float
-    cpu: float  # seconds of the processor: the machine may be busy with other things
+    cpu: float  # seconds of the processor: the computer may be busy with other things
     ended: str  # 'reached', 'warned', 'killed', or the name of an error
     steps: int
     what: str

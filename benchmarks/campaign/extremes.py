@@ -1,7 +1,7 @@
 """Fits at the ends of floating-point numbers: ``python -m benchmarks.campaign.extremes`` (``make extremes``).
 
-Every machine on a few rows, of scales from 1e-310 to 1e200, with kernels that are none, equal rows, costs up to
-infinity and weights from 1e-300 to 1e300: a model that predicts, or a ValueError in words, and nothing else. With
+Every machine on a few rows, of scales from 1e-310 to 1e200, with functions that are not kernels, equal rows, costs
+up to infinity and weights from 1e-300 to 1e300: a model that predicts, or a ValueError in words, and nothing else. With
 ``NUMBA_BOUNDSCHECK=1`` (and a ``NUMBA_CACHE_DIR`` of its own) compiled loops check their indices, too.
 """
 
@@ -45,7 +45,7 @@ SCALES = [0, 0, 0, -310, -200, -100, -8, 8, 76, 100, 150, 153, 200]
 
 
 def kernel_of(rng: np.random.Generator, d: int) -> Any:
-    """A kernel, or something that is none."""
+    """A kernel, or a function that is not one."""
     form = rng.normal(size=(d, d))
     found = ["linear", "rbf", "poly", "sigmoid", "precomputed", lambda A, B: A @ (form + form.T) @ B.T,
              lambda A, B: -(A @ B.T), lambda A, B: np.zeros((len(A), len(B))), kernels.Exponential(1.0),

@@ -2,7 +2,7 @@
 
 Every machine with a ``time_limit``, on data that take it many times longer than that to fit: the fit ends within the
 limit and half a second, its proof, its calibrators and its published model included. It is wall time that counts, so
-the machine should have nothing else to do. On one that has, ``--busy`` puts processor time in its place, in all clocks
+the computer should have nothing else to do. On one that has, ``--busy`` puts processor time in its place, in all clocks
 that a fit looks at, with one thread: tails are then as long as on a single core.
 """
 

@@ -13,7 +13,7 @@ from benchmarks.report import classes, growth, large, linear, markdown, minimum,
 def make(
     arena: list[dict[str, Any]],
     scaling: dict[str, Any] | None = None,
-    machine: dict[str, Any] | None = None,
+    computer: dict[str, Any] | None = None,
     many_classes: dict[str, Any] | None = None,
     searches: dict[str, Any] | None = None,
     beyond: dict[str, Any] | None = None,
@@ -24,9 +24,9 @@ def make(
         tables["environment"] = _environment(arena[0])
     if scaling is not None:
         tables |= growth.tables(scaling)
-    if machine is not None:
-        tables["rates"] = rates.rates(machine)
-        tables["minimum"] = minimum.least_work(arena, machine)
+    if computer is not None:
+        tables["rates"] = rates.rates(computer)
+        tables["minimum"] = minimum.least_work(arena, computer)
     if many_classes is not None:
         tables |= classes.tables(many_classes)
     if searches is not None:
@@ -39,9 +39,9 @@ def make(
 def _environment(report: dict[str, Any]) -> str:
     """What the arena ran on, and with which packages."""
     known = dict(report["environment"])
-    machine = f"{known.pop('cores')} cores, {known.pop('machine')}, Python {known.pop('python')}"
+    computer = f"{known.pop('cores')} cores, {known.pop('machine')}, Python {known.pop('python')}"
     packages = ", ".join(f"{name} {version}" for name, version in known.items())
-    return f"{machine},\n{packages}."
+    return f"{computer},\n{packages}."
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -49,13 +49,13 @@ def main(arguments: list[str] | None = None) -> None:
     p = argparse.ArgumentParser("python -m benchmarks.report", description=__doc__)
     p.add_argument("arena", nargs="+", type=Path, help="what the arena wrote; several runs with different goals")
     p.add_argument("--scaling", type=Path, metavar="FILE", help="what benchmarks.scaling wrote")
-    p.add_argument("--machine", type=Path, metavar="FILE", help="what benchmarks.machine wrote")
+    p.add_argument("--computer", type=Path, metavar="FILE", help="what benchmarks.computer wrote")
     p.add_argument("--classes", type=Path, metavar="FILE", help="what benchmarks.classes wrote")
     p.add_argument("--selection", type=Path, metavar="FILE", help="what benchmarks.selection wrote")
     p.add_argument("--large", type=Path, metavar="FILE", help="what benchmarks.large wrote")
     p.add_argument("--into", type=Path, metavar="PAGE", help="put the tables into this page instead of printing them")
     options = p.parse_args(arguments)
-    others = (options.scaling, options.machine, options.classes, options.selection, options.large)
+    others = (options.scaling, options.computer, options.classes, options.selection, options.large)
     tables = make([_read(path) for path in options.arena], *map(_optional, others))
     if options.into is None:
         print("\n\n".join(f"<!-- table: {name} -->\n\n{text}\n\n<!-- end -->" for name, text in tables.items()))

@@ -1,4 +1,4 @@
-"""The least work: kernel values between rows and support vectors, at the machine's rate, beside our fit time.
+"""The least work: kernel values between rows and support vectors, at the computer's rate, beside our fit time.
 
 Whoever is to know the scores of a solution needs these values once: rows times support vectors, over all pairs of
 classes. A value is taken to cost what our fused tile takes for the features of the case, dense or sparse, whichever
@@ -17,12 +17,12 @@ from benchmarks.report.markdown import table
 from benchmarks.report.results import by_goal
 
 
-def rate(machine: dict[str, Any], shape: dict[str, float]) -> tuple[float, str]:
+def rate(computer: dict[str, Any], shape: dict[str, float]) -> tuple[float, str]:
     """ns per kernel value of rows of this shape, and how they are stored: 'dense' or 'sparse'."""
-    dense = _between(machine["dense"], shape["columns"])
+    dense = _between(computer["dense"], shape["columns"])
     if shape["features"] > shape["columns"] / 2:
         return dense, "dense"
-    return min((dense, "dense"), (_between(machine["sparse"], shape["features"]), "sparse"))
+    return min((dense, "dense"), (_between(computer["sparse"], shape["features"]), "sparse"))
 
 
 def _between(rates: dict[str, float], features: float) -> float:
@@ -34,7 +34,7 @@ def _between(rates: dict[str, float], features: float) -> float:
     return float(np.interp(features, x, t))
 
 
-def least_work(reports: list[dict[str, Any]], machine: dict[str, Any]) -> str:
+def least_work(reports: list[dict[str, Any]], computer: dict[str, Any]) -> str:
     """The table, at the first goal."""
     blocks = next(iter(by_goal(reports).values()), [])
     ours = [row for rows in blocks for row in rows if row.competitor == OURS]
@@ -49,11 +49,11 @@ def least_work(reports: list[dict[str, Any]], machine: dict[str, Any]) -> str:
         "fit",
         "fit / least",
     ]
-    return table(head, [_line(row, machine) for row in ours if row.values and row.fit and row.shape])
+    return table(head, [_line(row, computer) for row in ours if row.values and row.fit and row.shape])
 
 
-def _line(row: Row, machine: dict[str, Any]) -> list[str]:
-    ns, stored = rate(machine, row.shape)
+def _line(row: Row, computer: dict[str, Any]) -> list[str]:
+    ns, stored = rate(computer, row.shape)
     assert row.values is not None
     assert row.fit is not None
     least = 1e-9 * ns * row.values

@@ -15,7 +15,7 @@ from benchmarks.report.__main__ import main, make
 from benchmarks.scaling import exponent, exponents
 
 SHAPE = {"rows": 1000, "columns": 10, "features": 10.0}
-MACHINE = {
+COMPUTER = {
     "threads": 2,
     "gemm": {"float32, one thread": 100.0},
     "exponential": {"one thread": 0.5},
@@ -67,11 +67,11 @@ def test_every_goal_has_its_tables_and_a_floor_is_marked():
 def test_the_least_work_takes_the_cheaper_layout():
     assert (
         "| a | 1000 | 500 | 5.00e+05 | 10 dense | 1.00 | 0.5 ms | 1 s | 2000.0 |"
-        in make([arena()], machine=MACHINE)["minimum"]
+        in make([arena()], computer=COMPUTER)["minimum"]
     )
-    assert minimum.rate(MACHINE, SHAPE | {"columns": 15, "features": 15.0}) == (1.5, "dense")
-    assert minimum.rate(MACHINE, SHAPE | {"columns": 40, "features": 8.0}) == (1.0, "sparse")
-    assert minimum.rate(MACHINE, SHAPE | {"columns": 10, "features": 4.9})[1] == "sparse"
+    assert minimum.rate(COMPUTER, SHAPE | {"columns": 15, "features": 15.0}) == (1.5, "dense")
+    assert minimum.rate(COMPUTER, SHAPE | {"columns": 40, "features": 8.0}) == (1.0, "sparse")
+    assert minimum.rate(COMPUTER, SHAPE | {"columns": 10, "features": 4.9})[1] == "sparse"
 
 
 def test_growth():

@@ -1,4 +1,4 @@
-"""BLAS has one number of threads for the whole process: who needs another waits, and the bits of fits do not change."""
+"""BLAS has one number of threads for a whole process: a fit that needs another waits, and no bits change."""
 
 from __future__ import annotations
 

@@ -158,10 +158,10 @@ def test_a_tile_in_narrow_strips_is_the_same(backend, dtype, sparsity, monkeypat
         type(get_backend(backend)), "run_program", _noting(type(get_backend(backend)).run_program, widths)
     )
     out = np.full((12, 200), np.nan, dtype=dtype)
-    lines = np.array([10, 3, 7])
-    get_backend(backend).tile(program, rows.take(np.array([5, 0, 199])), rows, out=out, lines=lines)
-    close(out[lines], kernel(X[[5, 0, 199]], X), tolerance(kernel, dtype))
-    assert np.isnan(np.delete(out, lines, axis=0)).all()
+    slots = np.array([10, 3, 7])
+    get_backend(backend).tile(program, rows.take(np.array([5, 0, 199])), rows, out=out, slots=slots)
+    close(out[slots], kernel(X[[5, 0, 199]], X), tolerance(kernel, dtype))
+    assert np.isnan(np.delete(out, slots, axis=0)).all()
     assert widths == [64, 64, 64, 8]
 
 
@@ -184,11 +184,11 @@ def test_products_of_rows_are_added_and_kept_if_asked_to(backend, dtype, sparsit
     f = np.ones(530)
     get_backend(backend).add_product(program, rows.take(index), rows, delta, f, threads=2)
     close(f, 1.0 + delta @ expected, tol)
-    out, lines = np.full((m + 3, 530), np.nan, dtype=dtype), np.random.default_rng(1).permutation(m + 3)[:m]
-    get_backend(backend).add_product(program, rows.take(index), rows, delta, f, out=out, lines=lines)
+    out, slots = np.full((m + 3, 530), np.nan, dtype=dtype), np.random.default_rng(1).permutation(m + 3)[:m]
+    get_backend(backend).add_product(program, rows.take(index), rows, delta, f, out=out, slots=slots)
     close(f, 1.0 + 2 * delta @ expected, tol)
-    close(out[lines], expected, tolerance(kernel, dtype))
-    assert np.isnan(np.delete(out, lines, axis=0)).all()
+    close(out[slots], expected, tolerance(kernel, dtype))
+    assert np.isnan(np.delete(out, slots, axis=0)).all()
 
 
 @everywhere
@@ -282,13 +282,13 @@ def test_no_rows_give_no_values(backend, dtype, sparsity):
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)
-def test_accumulate_adds_weighted_lines_to_a_strip(backend, dtype):
+def test_accumulate_adds_weighted_rows_to_a_range(backend, dtype):
     rng = np.random.default_rng(0)
-    rows, lines, delta = rng.normal(size=(600, 50)).astype(dtype), rng.permutation(600)[:400], rng.normal(size=400)
+    rows, slots, delta = rng.normal(size=(600, 50)).astype(dtype), rng.permutation(600)[:400], rng.normal(size=400)
     f = np.ones(50)
-    get_backend(backend).accumulate(f, rows, lines, delta, 10, 40)
+    get_backend(backend).accumulate(f, rows, slots, delta, 10, 40)
     expected = np.ones(50)
-    expected[10:40] += delta @ rows[lines, 10:40].astype(np.float64)
+    expected[10:40] += delta @ rows[slots, 10:40].astype(np.float64)
     close(f, expected, 1e-12 if dtype == np.float64 else 1e-5)
     np.testing.assert_array_equal(f[[0, 9, 40, 49]], 1.0)
 

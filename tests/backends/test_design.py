@@ -67,15 +67,15 @@ def test_products_are_those_of_the_matrix(backend, dtype, kind, threads):
     weight[::3] = beta[::5] = 0.0
     close(design.scores(w), X @ w)
     close(design.combine(beta), X.T @ beta)
-    gram = design.gram(weight)
-    close(gram, X.T @ (weight[:, None] * X))
-    np.testing.assert_array_equal(gram, gram.T)
-    close(design.gram(np.zeros(300)), np.zeros((17, 17)))
+    curvature = design.curvature(weight)
+    close(curvature, X.T @ (weight[:, None] * X))
+    np.testing.assert_array_equal(curvature, curvature.T)
+    close(design.curvature(np.zeros(300)), np.zeros((17, 17)))
     close(design.products(), X @ X.T)
     close(design.squares, np.sum(X**2, axis=1))
     close(design.column_squares, np.sum(X**2, axis=0))
     # float32 products are summed in float64: exact to the last digits that float32 data have
-    stored = design.rows.data if isinstance(design.rows, Csr) else design.rows
+    stored = design.X.data if isinstance(design.X, Csr) else design.X
     assert stored.dtype == dtype
 
 
@@ -88,7 +88,7 @@ def test_some_rows_and_some_columns_are_designs_too(backend, dtype, kind, thread
     assert type(some) is type(few) is type(design)
     close(some.scores(np.ones(17)), X[index] @ np.ones(17))
     close(few.scores(np.ones(3)), X[:, index] @ np.ones(3))
-    close(few.gram(np.ones(300)), X[:, index].T @ X[:, index])
+    close(few.curvature(np.ones(300)), X[:, index].T @ X[:, index])
     close(design.columns(np.zeros(0, dtype=int)).scores(np.zeros(0)), np.zeros(300))
 
 
@@ -98,7 +98,7 @@ def test_many_columns_and_long_blocks(backend, kind, monkeypatch):
     monkeypatch.setattr(_design, "HEIGHT", 7)
     rows, X = make(kind, np.float64, n=40, d=90)
     weight = np.random.default_rng(0).random(40)
-    close(get_backend(backend).design(rows).gram(weight), X.T @ (weight[:, None] * X))
+    close(get_backend(backend).design(rows).curvature(weight), X.T @ (weight[:, None] * X))
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
@@ -108,7 +108,7 @@ def test_the_same_number_of_threads_gives_the_same_bits(kind):
     beta, results = np.random.default_rng(0).normal(size=2000), []
     for _ in range(5):
         design = get_backend("numba").design(rows, 2)
-        results.append(design.combine(beta).tobytes() + design.gram(beta**2).tobytes())
+        results.append(design.combine(beta).tobytes() + design.curvature(beta**2).tobytes())
     assert len(set(results)) == 1
 
 
@@ -121,7 +121,7 @@ def test_a_second_thread_is_for_many_values_only():
 def test_rows_given_out_of_order_are_left_as_they_were():
     rows, X = make("not in order", np.float64)
     indices = rows.indices.copy()
-    close(get_backend().design(rows).gram(np.ones(300)), X.T @ X)
+    close(get_backend().design(rows).curvature(np.ones(300)), X.T @ X)
     np.testing.assert_array_equal(rows.indices, indices)
 
 
@@ -215,9 +215,7 @@ def test_an_epoch_on_dense_rows_is_one_on_sparse_rows(dtype):
         w, beta, active = np.zeros(17), np.zeros(50), np.arange(50)
         sums, old = np.array([0.0, 0.0, 0.0]), np.array([-np.inf, np.inf])
         q = np.maximum(design.squares, 1e-100)
-        out = get_backend("numba").coordinate_epoch(
-            design.rows, w, beta, form, q, active, 50, sums, old, np.uint64(12345)
-        )
+        out = get_backend("numba").coordinate_epoch(design.X, w, beta, form, q, active, 50, sums, old, np.uint64(12345))
         close(w, full.T @ beta)
         assert (beta >= form.lower).all()
         assert (beta <= form.upper).all()
@@ -228,11 +226,11 @@ def test_an_epoch_on_dense_rows_is_one_on_sparse_rows(dtype):
     assert results[0][1][3] == results[1][1][3]
 
 
-def test_rows_without_columns_have_a_gram_matrix_without_a_word_from_blas():
+def test_rows_without_columns_have_a_curvature_without_a_word_from_blas():
     program = (
         "import numpy as np\n"
         "from maxmargin.backends import Design\n"
-        "assert Design(np.empty((5, 0)), 1).gram(np.ones(5)).shape == (0, 0)\n"
+        "assert Design(np.empty((5, 0)), 1).curvature(np.ones(5)).shape == (0, 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout + done.stderr == ""

@@ -121,9 +121,9 @@ def test_a_float32_matrix_can_go_on_in_float64(backend, name):
 
 @EVERY_BACKEND
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda t: t.__name__)
-@pytest.mark.parametrize("lines", [0, 1, 5, 140, 10_000])
-def test_updates_are_right_whatever_fits_in_the_cache(backend, dtype, lines):
-    size = lines * N * np.dtype(dtype).itemsize
+@pytest.mark.parametrize("slots", [0, 1, 5, 140, 10_000])
+def test_updates_are_right_whatever_fits_in_the_cache(backend, dtype, slots):
+    size = slots * N * np.dtype(dtype).itemsize
     gram, K = make(backend, "laplacian", dtype=dtype, cache_bytes=size), exact("laplacian")
     rng, f, beta = np.random.default_rng(1), np.zeros(N), np.zeros(N)
     for count in (3, 200, 3, 130, 150, 300, 1, 200):
@@ -210,7 +210,7 @@ def test_rows_that_are_not_cheap_are_kept(case, dtype):
     gram = KernelGram(get_backend("numba"), kernel, X, dtype=dtype)
     assert not gram.recomputes
     assert updates(gram, kernel(X), dtype) == [N // 3 * N, 0, 0]
-    assert (gram._cache.lines(np.arange(0, N, 3)) >= 0).all()
+    assert (gram._cache.slots(np.arange(0, N, 3)) >= 0).all()
 
 
 @pytest.mark.parametrize("case", [*RECOMPUTED, *KEPT])
@@ -236,10 +236,10 @@ def test_two_threads_give_what_one_gives(backend, name):
     close(g, f, 1e-13)
 
 
-def room_for(lines, n=10):
-    """A cache of so many lines beside its scratch space of one."""
-    cache = RowCache(n, np.float64, (lines + 1) * n * 8)
-    assert cache.values.shape == (lines, n)
+def room_for(slots, n=10):
+    """A cache of so many slots beside its scratch space of one."""
+    cache = RowCache(n, np.float64, (slots + 1) * n * 8)
+    assert cache.values.shape == (slots, n)
     assert cache.piece == 1
     return cache
 
@@ -247,34 +247,34 @@ def room_for(lines, n=10):
 def test_the_least_recently_used_line_goes_first():
     cache = room_for(3)
     for row in (4, 5, 6):
-        cache.lines(np.array([row]))
-        values, lines = cache.reserve(np.array([row]), keep=np.array([row]))
+        cache.slots(np.array([row]))
+        values, slots = cache.reserve(np.array([row]), keep=np.array([row]))
         assert values is cache.values
-        values[lines] = row
-    assert (cache.lines(np.array([4])) >= 0).all()  # 4 is used again, so 5 is the oldest
+        values[slots] = row
+    assert (cache.slots(np.array([4])) >= 0).all()  # 4 is used again, so 5 is the oldest
     cache.reserve(np.array([7]), keep=np.array([7]))
-    held = cache.lines(np.arange(10)) >= 0
+    held = cache.slots(np.arange(10)) >= 0
     assert np.flatnonzero(held).tolist() == [4, 6, 7]
-    assert (cache.values[cache.lines(np.array([4, 6]))] == [[4], [6]]).all()
+    assert (cache.values[cache.slots(np.array([4, 6]))] == [[4], [6]]).all()
 
 
 def test_lines_in_use_are_not_thrown_out():
     cache = room_for(2)
     for row in (1, 2):
         cache.reserve(np.array([row]), keep=np.array([1, 2, 3]))
-    values, lines = cache.reserve(np.array([3]), keep=np.array([1, 2, 3]))
+    values, slots = cache.reserve(np.array([3]), keep=np.array([1, 2, 3]))
     assert values is not cache.values
-    assert values[lines].shape == (1, 10)
-    assert (cache.lines(np.array([1, 2])) >= 0).all()
-    assert cache.lines(np.array([3]))[0] == -1
+    assert values[slots].shape == (1, 10)
+    assert (cache.slots(np.array([1, 2])) >= 0).all()
+    assert cache.slots(np.array([3]))[0] == -1
 
 
 def test_a_cache_without_room_is_scratch_space():
     cache = RowCache(10, np.float32, 39)
-    values, lines = cache.reserve(np.array([4]), keep=np.array([4]))
+    values, slots = cache.reserve(np.array([4]), keep=np.array([4]))
     assert cache.values.shape == (0, 10)
-    assert values[lines].shape == (1, 10)
-    assert (cache.lines(np.arange(10)) == -1).all()
+    assert values[slots].shape == (1, 10)
+    assert (cache.slots(np.arange(10)) == -1).all()
 
 
 ORDINARY = np.random.default_rng(0).normal(size=(50, 3))

@@ -268,7 +268,7 @@ def test_ctrl_c_in_a_closed_form_leaves_no_trace(machine, monkeypatch):
 
     monkeypatch.setattr(_dense, "heed", press)
     monkeypatch.setattr(_dense, "PANEL", 16)
-    monkeypatch.setattr(_dense, "STRIP", 64)
+    monkeypatch.setattr(_dense, "PIECE", 64)
     options = {"lam": 0.1, "solver": "cholesky"} if machine is KernelLeastSquares else {}
     model = machine(**options)
     with pytest.raises(KeyboardInterrupt):

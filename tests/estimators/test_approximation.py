@@ -217,7 +217,7 @@ def test_mapped_design_is_the_map(dtype):
     w, beta, weight = rng.standard_normal(30), rng.standard_normal(500), rng.random(500) * (rng.random(500) < 0.5)
     np.testing.assert_allclose(lazy.scores(w), eager.scores(w), **tol)
     np.testing.assert_allclose(lazy.combine(beta), eager.combine(beta), **tol)
-    np.testing.assert_allclose(lazy.gram(weight), eager.gram(weight), **tol)
+    np.testing.assert_allclose(lazy.curvature(weight), eager.curvature(weight), **tol)
     index = rng.permutation(500)[:50]
     np.testing.assert_allclose(lazy.take(index).scores(w), eager.scores(w)[index], **tol)
     np.testing.assert_allclose(lazy.matrix, eager.matrix, **tol)

@@ -58,7 +58,7 @@ def averaged(iterates):
 def visits_of(model, X, y, passes, weight=None):
     """The rows that a fit of ``model`` visits, pass by pass."""
     backend = backend_for("cpu")
-    rows = model._row_order(backend.row_keys(backend.design(X).rows), np.unique(y, return_inverse=True)[1])
+    rows = model._row_order(backend.row_keys(backend.design(X).X), np.unique(y, return_inverse=True)[1])
     visits = Visits(backend, rows, np.ones(len(y)) if weight is None else weight, model.order, model.random_state)
     return visits.take(passes)
 

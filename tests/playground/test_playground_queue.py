@@ -13,7 +13,7 @@ import pytest
 from maxmargin.playground import _jobs
 from maxmargin.playground._checks import DRAWING_SECONDS, MOST_SECONDS, MOST_UNREAD, BadRequest
 from maxmargin.playground._frames import Answer
-from maxmargin.playground._jobs import STRIP, Job, Pool, Tab, describe
+from maxmargin.playground._jobs import PIECE, Job, Pool, Tab, describe
 from maxmargin.solvers import Watch
 
 PATIENCE = 60  # seconds after which a test gives up; nothing here takes long
@@ -214,15 +214,15 @@ def test_closing_ends_what_runs() -> None:
 
 
 def test_a_page_that_closed_ends_its_fit_and_its_picture(desk: Desk) -> None:
-    """A fit asks the job through its watch, a picture between two strips: neither goes on for nobody."""
-    tab, began, strips, asked = desk.tab("a"), threading.Event(), [], []
+    """A fit asks the job through its watch, a picture between two pieces: neither goes on for nobody."""
+    tab, began, pieces, asked = desk.tab("a"), threading.Event(), [], []
 
     def fit_and_draw(job: Job) -> Answer:
         began.set()
         while not Watch().must_stop(0):
             threading.Event().wait(0.005)
         asked.append(True)
-        job.drawn(lambda cells: strips.append(len(cells)) or cells[:, 0], np.zeros((3 * STRIP, 2)))
+        job.drawn(lambda cells: pieces.append(len(cells)) or cells[:, 0], np.zeros((3 * PIECE, 2)))
         return Answer({})
 
     desk.pool.submit(Job(tab, "fit", 1, fit_and_draw, limit=PATIENCE))
@@ -231,31 +231,31 @@ def test_a_page_that_closed_ends_its_fit_and_its_picture(desk: Desk) -> None:
     desk.pool.submit(Job(desk.tab("b"), "fit", 2, at_once))  # by the one worker, when it is free
     desk.wait(lambda: len(desk.heard) == 1)
     assert asked == [True]
-    assert strips == []
+    assert pieces == []
     assert desk.heard[0][:2] == ("b", 2)
 
 
 def test_a_picture_that_takes_too_long_is_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_jobs, "DRAWING_SECONDS", 0.0)
-    strips = []
+    pieces = []
 
     def slow(cells: np.ndarray) -> np.ndarray:
         threading.Event().wait(0.05)
-        strips.append(len(cells))
+        pieces.append(len(cells))
         return cells[:, 0]
 
     def picture(job: Job) -> Answer:
-        return Answer({"cells": len(job.drawn(slow, np.zeros((50 * STRIP, 2))))})
+        return Answer({"cells": len(job.drawn(slow, np.zeros((50 * PIECE, 2))))})
 
     desk.pool.submit(Job(desk.tab("a"), "fit", 1, picture, limit=0.02))
     desk.wait(lambda: len(desk.heard) == 1)
     assert isinstance(desk.heard[0][2], BadRequest)
     assert "coarser" in str(desk.heard[0][2])
-    assert 1 <= len(strips) < 50
+    assert 1 <= len(pieces) < 50
 
 
 def test_a_picture_in_strips_is_the_picture() -> None:
-    job, cells = Job(Tab(lambda *heard: None), "fit", 1, at_once), np.arange(2.0 * (STRIP + 5)).reshape(-1, 2)
+    job, cells = Job(Tab(lambda *heard: None), "fit", 1, at_once), np.arange(2.0 * (PIECE + 5)).reshape(-1, 2)
     job._began = time.perf_counter()
     np.testing.assert_array_equal(job.drawn(lambda part: part.sum(axis=1), cells), cells.sum(axis=1))
 

@@ -31,7 +31,7 @@ class NumpyBackend(Backend):
     def distances(self, kind, A, B, out):
         out[...] = manhattan_distances(A, B) if kind == "l1" else -additive_chi2_kernel(A, B)
 
-    def run_program(self, code, tiles, left, right, out, lines, start):
+    def run_program(self, code, tiles, left, right, out, slots, start):
         stack: list[np.ndarray] = []
         for (op, operand), (a, b) in zip(code.operations, code.constants, strict=True):
             if op == Op.LOAD:
@@ -51,10 +51,10 @@ class NumpyBackend(Backend):
                 stack[-1] = left[operand][:, None] * stack[-1] * right[operand]
             else:
                 stack[-1] = _elementwise(op, stack[-1], a, b)
-        out[lines, start : start + tiles.shape[2]] = stack[0]
+        out[slots, start : start + tiles.shape[2]] = stack[0]
 
-    def accumulate(self, f, rows, lines, delta, start, stop):
-        f[start:stop] += delta @ rows[lines, start:stop]
+    def accumulate(self, f, rows, slots, delta, start, stop):
+        f[start:stop] += delta @ rows[slots, start:stop]
 
     def pair_block(self, K, grad, beta, box, options, lazy=None):
         return BlockResult(*blocks.pair_block(K, grad, beta, box, options))

@@ -168,7 +168,7 @@ def test_features_are_scaled_inside_the_folds(rows):
     np.testing.assert_allclose(search.predict(X), theirs.predict(X), atol=1e-8)
 
 
-# -- without a ridge, and kernels that are none ------------------------------------------------------------------------
+# -- without a ridge, and functions that are not kernels ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])

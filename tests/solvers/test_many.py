@@ -109,7 +109,7 @@ def test_ctrl_c_and_the_clock_leave_the_rest_unsolved(watch):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_folds_of_one_problem_share_their_kernel_values(threads):
-    """Problems in a row on the same rows: lines of K are filled once, and the answers are those of each alone."""
+    """Problems in a row on the same rows: rows of K are filled once, and the answers are those of each alone."""
     rows, _ = problems()
     made, where = [], []
     for r in rows[1:]:

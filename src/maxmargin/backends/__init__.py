@@ -9,7 +9,7 @@ from maxmargin._validation import cache_bytes
 from maxmargin.backends._base import Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
 from maxmargin.backends._design import Design
-from maxmargin.backends._gram import KernelGram, float32_is_safe
+from maxmargin.backends._gram import KernelGram, by_appearance, float32_is_safe
 from maxmargin.backends._rows import Rows, as_csr, prepare
 from maxmargin.backends._threads import (
     blas_threads,
@@ -17,7 +17,7 @@ from maxmargin.backends._threads import (
     factor_threads,
     run_parallel,
     run_queue,
-    run_strips,
+    run_shares,
     single_threaded_blas,
 )
 from maxmargin.backends._whole import WholeMatrix
@@ -40,6 +40,7 @@ __all__ = [
     "as_csr",
     "backend_for",
     "blas_threads",
+    "by_appearance",
     "cache_bytes",
     "effective_threads",
     "factor_threads",
@@ -47,7 +48,7 @@ __all__ = [
     "prepare",
     "run_parallel",
     "run_queue",
-    "run_strips",
+    "run_shares",
     "single_threaded_blas",
 ]
 

@@ -17,7 +17,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._box import BlockOptions
 from maxmargin.backends._design import Design
 from maxmargin.backends._rows import Csr, Lookup, Rows, _slice, prepare
-from maxmargin.backends._threads import run_strips
+from maxmargin.backends._threads import run_shares
 from maxmargin.kernels import Code, Kernel, Program
 
 #: Bytes of one tile in work: it stays in the second-level cache between the product and the elementwise pass.
@@ -46,7 +46,7 @@ class Backend(ABC):
     """Operations on tiles and working sets; frozen and without state."""
 
     name: str
-    #: Whether the inner solvers can fill lines of K by themselves (``lazy``).
+    #: Whether the inner solvers can fill rows of K by themselves (``lazy``).
     fills_rows: bool = False
 
     # -- what a back end must provide ------------------------------------------------------------------------
@@ -67,14 +67,14 @@ class Backend(ABC):
         left: FloatArray,  # (n_scalars, m)
         right: FloatArray,  # (n_scalars, w)
         out: Array,  # (?, n)
-        lines: IntArray,  # (m,) line of out for each row of the tile
+        slots: IntArray,  # (m,) slot in out for each row of the tile
         start: int,
     ) -> None:
-        """out[lines[r], start + c] = program of tiles[:, r, c]; the one elementwise pass."""
+        """out[slots[r], start + c] = program of tiles[:, r, c]; the one elementwise pass."""
 
     @abstractmethod
-    def accumulate(self, f: FloatArray, rows: Array, lines: IntArray, delta: FloatArray, start: int, stop: int) -> None:
-        """f[start:stop] += delta @ rows[lines, start:stop]."""
+    def accumulate(self, f: FloatArray, rows: Array, slots: IntArray, delta: FloatArray, start: int, stop: int) -> None:
+        """f[start:stop] += delta @ rows[slots, start:stop]."""
 
     @abstractmethod
     def pair_block(
@@ -135,7 +135,7 @@ class Backend(ABC):
                 slack = budget - np.abs(candidate).sum()
                 if slack < 0:
                     return
-            support = np.flatnonzero(candidate)  # the lines of K that are sure to be filled
+            support = np.flatnonzero(candidate)  # the rows of K that are sure to be filled
             grad = candidate[support] @ K[support] + linear
             target = polished * max(1.0, float(np.abs(grad).max(initial=0.0)))
             options = BlockOptions(epsilon, two_sided, may_shrink, slack, target, 50 + 5 * len(beta))
@@ -183,14 +183,14 @@ class Backend(ABC):
         A: Rows,
         B: Rows,
         out: Array | None = None,
-        lines: IntArray | None = None,
+        slots: IntArray | None = None,
         threads: int = 1,
         column: int = 0,
     ) -> Array:
-        """Kernel values of A's rows against B's, written to ``out[lines, column:]`` (a new array by default)."""
+        """Kernel values of A's rows against B's, written to ``out[slots, column:]`` (a new array by default)."""
         if out is None:
             out = np.empty((A.n, B.n), dtype=B.dtype)
-        self._tiles(program, A, B, out, np.arange(A.n) if lines is None else lines, threads, column)
+        self._tiles(program, A, B, out, np.arange(A.n) if slots is None else slots, threads, column)
         return out
 
     def add_product(
@@ -202,11 +202,11 @@ class Backend(ABC):
         f: FloatArray,
         threads: int = 1,
         out: Array | None = None,
-        lines: IntArray | None = None,
+        slots: IntArray | None = None,
     ) -> None:
-        """f += delta @ K(A, B); the kernel values are also kept in ``out[lines]`` if that is given."""
-        if out is not None and lines is not None:
-            rows, at = out, lines
+        """f += delta @ K(A, B); the kernel values are also kept in ``out[slots]`` if that is given."""
+        if out is not None and slots is not None:
+            rows, at = out, slots
             self._tiles(program, A, B, rows, at, threads, then=lambda a, b: self.accumulate(f, rows, at, delta, a, b))
             return
         scratch = np.empty((min(A.n, PANEL), B.n), dtype=B.dtype)
@@ -220,18 +220,18 @@ class Backend(ABC):
         A: Rows,
         B: Rows,
         out: Array,
-        lines: IntArray,
+        slots: IntArray,
         threads: int,
         column: int = 0,
         then: Any = None,
     ) -> None:
-        """A tile in strips; ``then(start, stop)`` is called as soon as the columns start..stop are done."""
+        """A tile in pieces; ``then(start, stop)`` is called as soon as the columns start..stop are done."""
         if A.n == 0 or B.n == 0:
             return
         width = max(64, TILE_BYTES // (max(1, len(program.bases)) * A.n * B.dtype.itemsize))
         threads = max(1, min(threads, A.n * B.n // VALUES_PER_THREAD))
 
-        def strip(first: int, last: int) -> None:
+        def share(first: int, last: int) -> None:
             buffer = np.empty(len(program.bases) * A.n * min(width, last - first), dtype=B.dtype)
             for start in range(first, last, width):
                 stop = min(start + width, last)
@@ -240,11 +240,11 @@ class Backend(ABC):
                 tiles = tiles.reshape(len(program.bases), A.n, stop - start)
                 for number, base in enumerate(program.bases):
                     self._base_tile(base, A.bases[number], right.bases[number], tiles[number])
-                self.run_program(program.code, tiles, A.scalars, right.scalars, out, lines, column + start)
+                self.run_program(program.code, tiles, A.scalars, right.scalars, out, slots, column + start)
                 if then is not None:
                     then(start, stop)
 
-        run_strips(strip, B.n, threads)
+        run_shares(share, B.n, threads)
 
     def symmetric_tile(self, program: Program, rows: Rows, threads: int = 1, out: Array | None = None) -> Array:
         """Kernel values among ``rows``: the upper triangle by panels, mirrored."""
@@ -253,7 +253,7 @@ class Backend(ABC):
         for first in range(0, n, PANEL):
             last = min(first + PANEL, n)
             left, right = rows.slice(first, last), rows.slice(first, n)
-            self.tile(program, left, right, out=out, lines=np.arange(first, last), threads=threads, column=first)
+            self.tile(program, left, right, out=out, slots=np.arange(first, last), threads=threads, column=first)
             out[last:, first:last] = out[first:last, last:].T
         return out
 
@@ -269,7 +269,7 @@ class Backend(ABC):
         height = 256
         work = max(1, min(threads, A.n * B.n // VALUES_PER_THREAD))
 
-        def strip(first: int, last: int) -> None:
+        def share(first: int, last: int) -> None:
             for top in range(first, last, height):
                 end = min(top + height, last)
                 left = A.slice(top, end)
@@ -278,7 +278,7 @@ class Backend(ABC):
                     values = self.tile(program, left, B.slice(start, stop))
                     result[top:end] += values @ coef[start:stop].astype(values.dtype)
 
-        run_strips(strip, A.n, work)
+        run_shares(share, A.n, work)
         return result
 
     def symmetric_product(self, program: Program, A: Rows, coef: FloatArray, threads: int = 1) -> FloatArray:
@@ -297,6 +297,16 @@ class Backend(ABC):
             own, table = rows.take(index[first:last]), coef[:, first:last]
             used = np.flatnonzero(table.any(axis=0))
             f[:, first:last] = self.product(program, own, own.take(used), table[:, used].T, threads).T
+        return f
+
+    def stored_products(
+        self, K: Array, pointers: IntArray, rows: IntArray, coef: FloatArray, threads: int = 1
+    ) -> FloatArray:
+        """K coef in float64 of many tasks laid end to end, position p being row ``rows[p]`` of a stored matrix."""
+        f = np.empty(len(coef))
+        for first, last in pairwise(pointers.tolist()):
+            own = rows[first:last]
+            f[first:last] = coef[first:last] @ K[np.ix_(own, own)]
         return f
 
     def _base_tile(self, base: Any, A: Any, B: Any, out: Array) -> None:

@@ -12,7 +12,7 @@ from scipy.linalg.blas import dsyrk
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._rows import Csr, as_csr
-from maxmargin.backends._threads import run_strips
+from maxmargin.backends._threads import run_shares
 
 #: Rows of a dense design that are converted to float64 and multiplied at a time.
 HEIGHT = 2048
@@ -27,29 +27,29 @@ class Design:
     """
 
     def __init__(self, X: RowData, threads: int = 1):
-        self.rows: Array | Csr = as_csr(_in_order(X)) if sp.issparse(X) else np.ascontiguousarray(X)
+        self.X: Array | Csr = as_csr(_in_order(X)) if sp.issparse(X) else np.ascontiguousarray(X)
         self.n, self.d = X.shape
-        self.nnz = len(self.rows.data) if isinstance(self.rows, Csr) else self.n * self.d
+        self.nnz = len(self.X.data) if isinstance(self.X, Csr) else self.n * self.d
         self.threads = max(1, min(threads, self.nnz // WORTH_A_THREAD))
         per_row = self.nnz / max(1, self.n)
-        self.gram_threads = max(1, min(threads, int(self.nnz * per_row / 2) // WORTH_A_THREAD))
+        self.curvature_threads = max(1, min(threads, int(self.nnz * per_row / 2) // WORTH_A_THREAD))
 
     #: Whether rows are computed when they are needed: then passes over them are what costs.
     streamed: ClassVar[bool] = False
 
     @property
     def sparse(self) -> bool:
-        return isinstance(self.rows, Csr)
+        return isinstance(self.X, Csr)
 
     @property
     def matrix(self) -> Any:
         """The rows as NumPy or SciPy have them."""
-        return self.rows.matrix() if isinstance(self.rows, Csr) else self.rows
+        return self.X.matrix() if isinstance(self.X, Csr) else self.X
 
     def with_threads(self, threads: int) -> Design:
         """The same rows, for so many threads."""
         other = copy(self)
-        other.threads = other.gram_threads = threads
+        other.threads = other.curvature_threads = threads
         return other
 
     def take(self, index: IntArray) -> Design:
@@ -63,25 +63,25 @@ class Design:
     def scores(self, w: FloatArray) -> FloatArray:
         """X w."""
         out = np.empty(self.n)
-        run_strips(lambda first, last: self._scores(w, out, first, last), self.n, self.threads)
+        run_shares(lambda first, last: self._scores(w, out, first, last), self.n, self.threads)
         return out
 
     def combine(self, beta: FloatArray) -> FloatArray:
         """X' beta."""
         return self._summed((self.d,), self.threads, lambda out, first, last: self._combine(beta, out, first, last))
 
-    def gram(self, weight: FloatArray) -> FloatArray:
+    def curvature(self, weight: FloatArray) -> FloatArray:
         """X' diag(weight) X for weights >= 0."""
         upper = np.empty((self.d, self.d))
-        self.upper_gram(weight, upper)
+        self.upper_curvature(weight, upper)
         return np.triu(upper) + np.triu(upper, 1).T
 
-    def upper_gram(self, weight: FloatArray, out: FloatArray) -> None:
+    def upper_curvature(self, weight: FloatArray, out: FloatArray) -> None:
         """Upper triangle of X' diag(weight) X, for weights >= 0, into ``out``; what is below it means nothing."""
         shape = (self.d, self.d)
         if self.d == 0:  # a kernel of rank 0: BLAS would complain, in a line of its own on the screen
             return
-        out[...] = self._summed(shape, self.gram_threads, lambda part, a, b: self._gram(weight, part, a, b))
+        out[...] = self._summed(shape, self.curvature_threads, lambda part, a, b: self._curvature(weight, part, a, b))
 
     def products(self) -> FloatArray:
         """X X', for few rows."""
@@ -91,10 +91,10 @@ class Design:
     @cached_property
     def squares(self) -> FloatArray:
         """||x_i||^2 of every row."""
-        if isinstance(self.rows, Csr):
-            squares = np.square(self.rows.data, dtype=np.float64)
-            return np.bincount(np.repeat(np.arange(self.n), np.diff(self.rows.indptr)), squares, self.n).astype(float)
-        return np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
+        if isinstance(self.X, Csr):
+            squares = np.square(self.X.data, dtype=np.float64)
+            return np.bincount(np.repeat(np.arange(self.n), np.diff(self.X.indptr)), squares, self.n).astype(float)
+        return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
 
     @property
     def column_squares(self) -> FloatArray:
@@ -104,24 +104,24 @@ class Design:
     @cached_property
     def column_sums(self) -> tuple[FloatArray, FloatArray]:
         """(sum_i x_ij^2, number of values that are stored) of every column."""
-        if isinstance(self.rows, Csr):
+        if isinstance(self.X, Csr):
             with np.errstate(over="ignore"):
-                squares = np.square(self.rows.data, dtype=np.float64)
-            counts = np.bincount(self.rows.indices, minlength=self.d)
-            return np.bincount(self.rows.indices, squares, self.d).astype(float), counts.astype(float)
+                squares = np.square(self.X.data, dtype=np.float64)
+            counts = np.bincount(self.X.indices, minlength=self.d)
+            return np.bincount(self.X.indices, squares, self.d).astype(float), counts.astype(float)
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = np.einsum("ij,ij->j", self.rows, self.rows, dtype=np.float64)
+            squares = np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64)
         return squares, np.full(self.d, float(self.n))
 
     def _summed(self, shape: tuple[int, ...], threads: int, work: Any) -> FloatArray:
         """Every thread sums into an array of its own; the sums are added in order."""
         parts: dict[int, FloatArray] = {}
 
-        def strip(first: int, last: int) -> None:
+        def share(first: int, last: int) -> None:
             parts[first] = np.zeros(shape)
             work(parts[first], first, last)
 
-        run_strips(strip, self.n, threads)
+        run_shares(share, self.n, threads)
         return sum((parts[first] for first in sorted(parts)), np.zeros(shape)) if len(parts) != 1 else parts[0]
 
     # -- on the rows first to last, by NumPy and SciPy; the compiled back end replaces these ---------------------
@@ -132,15 +132,15 @@ class Design:
     def _combine(self, beta: FloatArray, out: FloatArray, first: int, last: int) -> None:
         out += self.matrix[first:last].astype(np.float64).T @ beta[first:last]
 
-    def _gram(self, weight: FloatArray, out: FloatArray, first: int, last: int) -> None:
-        if isinstance(self.rows, Csr):
+    def _curvature(self, weight: FloatArray, out: FloatArray, first: int, last: int) -> None:
+        if isinstance(self.X, Csr):
             part = self.matrix[first:last].astype(np.float64)
             out += (part.T @ sp.diags_array(weight[first:last]) @ part).toarray()
             return
         used = first + np.flatnonzero(weight[first:last])
         for start in range(0, len(used), HEIGHT):
             index = used[start : start + HEIGHT]
-            part = self.rows[index] * np.sqrt(weight[index])[:, None]
+            part = self.X[index] * np.sqrt(weight[index])[:, None]
             # the transpose of a C array is Fortran's: no copy; the lower triangle there is our upper one
             out += dsyrk(1.0, part.T, lower=1).T
 

@@ -13,7 +13,7 @@ from maxmargin.backends._base import VALUES_PER_THREAD, Backend
 from maxmargin.backends._box import LazyRows
 from maxmargin.backends._cache import RowCache
 from maxmargin.backends._rows import Csr, Rows, prepare
-from maxmargin.backends._threads import run_strips
+from maxmargin.backends._threads import run_shares
 from maxmargin.kernels import Kernel, Op, Program
 
 #: Values of rows that are converted to float64 at a time.
@@ -23,7 +23,7 @@ MIRRORED_VALUES, MIRRORED_ROWS = 2**24, 1024
 #: Kernel values computed in one call: between two calls Ctrl-C is heard.
 AT_ONCE = 2**28
 #: Columns whose partial sums stay in the L1 cache during a gradient update.
-STRIP = 2048
+PIECE = 2048
 #: Up to this many features (non-zeros of sparse rows) a row of K is computed about as fast as it is fetched.
 RECOMPUTED_FEATURES = 96
 #: Up to this many features a line of K is about as cheap alone as in a block.
@@ -144,6 +144,11 @@ class KernelGram:
         return all(base.kind != "function" and not base.views for base in self.program.bases)
 
     @property
+    def streams_densely(self) -> bool:
+        """Whether sums of many small tasks are one compiled call that stores no values."""
+        return self.backend.streams(self.program) and isinstance(self.rows.bases[0], np.ndarray)
+
+    @property
     def largest_block(self) -> int:
         """Most rows of a working set: its block takes at most a quarter of the cache."""
         return max(2, int(np.sqrt(self.cache_bytes / 4 / self.dtype.itemsize)))
@@ -156,7 +161,7 @@ class KernelGram:
 
     @property
     def fills_rows(self) -> bool:
-        """Whether lines of the matrix can be filled one by one inside compiled code at little cost."""
+        """Whether rows of the matrix can be filled one by one inside compiled code at little cost."""
         one_product = len(self.program.bases) == 1 and self.program.bases[0].kind == "dot"
         dense = one_product and isinstance(self.rows.bases[0], np.ndarray)
         return self.backend.fills_rows and dense and self.rows.bases[0].shape[1] <= CHEAP_FEATURES
@@ -166,22 +171,22 @@ class KernelGram:
         return np.ascontiguousarray(self._float64_rows(None).bases[0].T)
 
     def lazy_matrix(self, index: IntArray) -> tuple[FloatArray, LazyRows | None]:
-        """The whole matrix in float64 with the lines ``index`` filled, the others on demand where that is possible."""
-        pair_of_classes = self.index is not None  # few support vectors: most lines are never asked for
+        """The whole matrix in float64 with the rows ``index`` filled, the others on demand where that is possible."""
+        pair_of_classes = self.index is not None  # few support vectors: most rows are never asked for
         if not self.fills_rows or (self.rows.features > LAZY_FEATURES and not pair_of_classes):
             return self.matrix(), None
         rows = self._float64_rows(None)
         K = np.empty((self.n, self.n))
         lazy = LazyRows(np.zeros(self.n, dtype=np.bool_), self.features(), rows.scalars, self.program.code)
         if len(index):
-            self.backend.tile(self.program, rows.take(index), rows, out=K, lines=index, threads=self.threads)
+            self.backend.tile(self.program, rows.take(index), rows, out=K, slots=index, threads=self.threads)
             K[index, index] = self.diagonal[index]
             lazy.filled[index] = True
         return K, lazy
 
-    def cross(self, lines: IntArray, columns: IntArray) -> FloatArray:
-        """K[lines, columns] in float64."""
-        A, B = self._float64_rows(lines), self._float64_rows(columns)
+    def cross(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """K[rows, columns] in float64."""
+        A, B = self._float64_rows(rows), self._float64_rows(columns)
         self.entries += A.n * B.n
         return self.backend.tile(self.program, A, B, threads=self.threads)
 
@@ -193,10 +198,10 @@ class KernelGram:
         if self._cache is None:
             self._cache = RowCache(self.n, self.dtype, self.cache_bytes - self.cache_bytes // 4)
         cache = self._cache
-        lines = cache.lines(index)
-        known = lines >= 0
+        slots = cache.slots(index)
+        known = slots >= 0
         if known.any():
-            self._accumulate(f, cache.values, lines[known], delta[known])
+            self._accumulate(f, cache.values, slots[known], delta[known])
         missing, weights = index[~known], delta[~known]
         for first in range(0, len(missing), cache.piece):
             rows = missing[first : first + cache.piece]
@@ -207,36 +212,36 @@ class KernelGram:
         """Whether rows of K are computed anew each time, because that takes no longer than to keep them."""
         return self.backend.streams(self.program) and self.rows.features <= RECOMPUTED_FEATURES
 
-    def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
-        """K[lines] @ beta afresh in float64 (all lines by default), beta being (n,) or (n, k)."""
+    def product(self, beta: FloatArray, rows: IntArray | None = None) -> FloatArray:
+        """K[rows] @ beta afresh in float64 (all rows by default), beta being (n,) or (n, k)."""
         support = np.flatnonzero(beta if beta.ndim == 1 else beta.any(axis=1))
-        return self._product(support, beta[support], np.arange(self.n) if lines is None else lines)
+        return self._product(support, beta[support], np.arange(self.n) if rows is None else rows)
 
-    def _product(self, support: IntArray, coef: FloatArray, lines: IntArray) -> FloatArray:
-        """K[lines, support] @ coef in float64."""
-        result = np.zeros((len(lines), *coef.shape[1:]))
-        self.entries += len(lines) * len(support)
+    def _product(self, support: IntArray, coef: FloatArray, rows: IntArray) -> FloatArray:
+        """K[rows, support] @ coef in float64."""
+        result = np.zeros((len(rows), *coef.shape[1:]))
+        self.entries += len(rows) * len(support)
         height = max(256, int(FLOAT64_VALUES / max(1.0, self.rows.features)))
         for start in range(0, len(support), height):  # float32 input is never copied to float64 whole
             part = slice(start, start + height)
             B = self._float64_rows(support[part])
             tall = min(height, max(256, AT_ONCE // B.n))
-            for first in range(0, len(lines), tall):
-                A = self._float64_rows(lines[first : first + tall])
+            for first in range(0, len(rows), tall):
+                A = self._float64_rows(rows[first : first + tall])
                 result[first : first + tall] += self.backend.product(self.program, A, B, coef[part], self.threads)
         return result
 
-    def mirrors(self, support: IntArray, lines: IntArray) -> bool:
+    def mirrors(self, support: IntArray, rows: IntArray) -> bool:
         """Whether rows meet themselves, enough of them and all at once, so that half of the pairs will do."""
-        if len(lines) != len(support) or not self.backend.streams(self.program):
+        if len(rows) != len(support) or not self.backend.streams(self.program):
             return False
         fits = len(support) * max(1.0, self.rows.features) <= MIRRORED_VALUES
-        return fits and len(support) >= MIRRORED_ROWS and bool((lines == support).all())
+        return fits and len(support) >= MIRRORED_ROWS and bool((rows == support).all())
 
     def proven_product(
-        self, beta: FloatArray, lines: IntArray, in_float64: bool
+        self, beta: FloatArray, rows: IntArray, in_float64: bool
     ) -> tuple[FloatArray, FloatArray] | None:
-        """K[lines] @ beta afresh, in float64 or in the tiles' precision, and a bound on the error of each.
+        """K[rows] @ beta afresh, in float64 or in the tiles' precision, and a bound on the error of each.
 
         None where there is no such bound (:class:`_ErrorBound`).
         """
@@ -252,20 +257,20 @@ class KernelGram:
             sides.pop()
         terms = PROOF_SUM
         if in_float64:
-            if self.mirrors(support, lines):
+            if self.mirrors(support, rows):
                 self.entries += len(support) ** 2 // 2
-                rows = self._float64_rows(support)
-                f, A, *rest = self.backend.symmetric_product(self.program, rows, np.column_stack(sides), self.threads).T
+                own = self._float64_rows(support)
+                f, A, *rest = self.backend.symmetric_product(self.program, own, np.column_stack(sides), self.threads).T
             else:
-                f, A, *rest = self._product(support, np.column_stack(sides), lines).T
+                f, A, *rest = self._product(support, np.column_stack(sides), rows).T
             terms = SHORT_SUM + 2 * len(support) // SHORT_SUM
         else:
-            self.entries += len(lines) * len(support)
-            rows, others = self.rows.take(lines), self.rows.take(support)
+            self.entries += len(rows) * len(support)
+            left, right = self.rows.take(rows), self.rows.take(support)
             f, A, *rest = self.backend.product(
-                self.program, rows, others, np.column_stack(sides), self.threads, PROOF_SUM
+                self.program, left, right, np.column_stack(sides), self.threads, PROOF_SUM
             ).T
-        return f, bound.of(s[lines], A, rest[0] if rest else far * A, terms, float(size.sum()))
+        return f, bound.of(s[rows], A, rest[0] if rest else far * A, terms, float(size.sum()))
 
     def fresh(self, pointers: IntArray, where: IntArray, coef: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """(K coef afresh in float64, proven bounds on its errors where there are any) of many tasks laid end to end.
@@ -276,12 +281,35 @@ class KernelGram:
             part = self if np.array_equal(where, np.arange(self.n)) else self.take(where, self.threads)
             values = part.proven_product(coef, np.arange(part.n), True)
             return (part.product(coef), None) if values is None else values
+        counts = np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1])
+        order, place = by_appearance(where, self.n)
+        fits = 8 * len(order) ** 2 <= self.cache_bytes
+        if fits and (not self.streams_densely or 2 * int(counts @ np.diff(pointers)) > len(order) ** 2):
+            return self._fresh_from_whole(pointers, place[where], coef, order, int(counts.max()))
         values = self.proven_products(pointers, where, coef)
         if values is not None:
             return values
-        self.entries += int(np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1]) @ np.diff(pointers))
+        self.entries += int(counts @ np.diff(pointers))
         rows = self._float64_rows(None)
         return self.backend.many_products(self.program, rows, pointers, where, coef[None], self.threads)[0], None
+
+    def _fresh_from_whole(
+        self, pointers: IntArray, places: IntArray, coef: FloatArray, order: IntArray, terms: int
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """:meth:`fresh` from the matrix of the rows ``order``, each value of which serves many tasks."""
+        part = self if np.array_equal(order, np.arange(self.n)) else self.take(order, self.threads)
+        K, before = np.empty((part.n, part.n)), part.entries
+        part._symmetric(part.rows, part.diagonal, K)
+        self.entries += part.entries - before if part is not self else 0
+        f = self.backend.stored_products(K, pointers, places, coef, self.threads)
+        bound = self._error_bound(np.dtype(np.float64))
+        if bound is None:
+            return f, None
+        s, starts = part.rows.scalars[0][places], pointers[:-1]
+        sizes = np.diff(pointers)
+        A = np.repeat(np.add.reduceat(np.abs(coef), starts), sizes)  # no kernel value is above 1
+        B = np.repeat(np.add.reduceat(s * np.abs(coef), starts), sizes)
+        return f, bound.of(s, A, B, terms, float(A.max()))
 
     def proven_products(
         self, pointers: IntArray, where: IntArray, coef: FloatArray
@@ -320,28 +348,38 @@ class KernelGram:
         index: IntArray,
         delta: FloatArray,
         values: Array | None = None,
-        lines: IntArray | None = None,
+        slots: IntArray | None = None,
     ) -> None:
-        """f += K[:, index] @ delta, computed now; the rows are kept in ``values[lines]`` if that is given."""
+        """f += K[:, index] @ delta, computed now; the rows are kept in ``values[slots]`` if that is given."""
         self.entries += len(index) * self.n
         A = self.rows.take(index)
-        self.backend.add_product(self.program, A, self.rows, delta, f, self.threads, values, lines)
+        self.backend.add_product(self.program, A, self.rows, delta, f, self.threads, values, slots)
 
-    def _accumulate(self, f: FloatArray, values: Array, lines: IntArray, delta: FloatArray) -> None:
-        def strip(first: int, last: int) -> None:
-            for start in range(first, last, STRIP):
-                self.backend.accumulate(f, values, lines, delta, start, min(start + STRIP, last))
+    def _accumulate(self, f: FloatArray, values: Array, slots: IntArray, delta: FloatArray) -> None:
+        def share(first: int, last: int) -> None:
+            for start in range(first, last, PIECE):
+                self.backend.accumulate(f, values, slots, delta, start, min(start + PIECE, last))
 
-        run_strips(strip, self.n, min(self.threads, len(lines) * self.n // VALUES_PER_THREAD))
+        run_shares(share, self.n, min(self.threads, len(slots) * self.n // VALUES_PER_THREAD))
 
-    def _float64_rows(self, lines: IntArray | None) -> Rows:
+    def _float64_rows(self, rows: IntArray | None) -> Rows:
         if self.dtype == np.float64:
-            return self.rows if lines is None else self.rows.take(lines)
+            return self.rows if rows is None else self.rows.take(rows)
         if any(base.kind == "precomputed" for base in self.program.bases):
-            rows = self.rows if lines is None else self.rows.take(lines)
-            return replace(rows, scalars=rows.scalars.astype(np.float64))  # values are looked up as they are
-        index = self.index if lines is None else lines if self.index is None else self.index[lines]
+            own = self.rows if rows is None else self.rows.take(rows)
+            return replace(own, scalars=own.scalars.astype(np.float64))  # values are looked up as they are
+        index = self.index if rows is None else rows if self.index is None else self.index[rows]
         return prepare(self.program, self.X if index is None else self.X[index], np.float64, like=self.rows)
+
+
+def by_appearance(rows: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """(the rows in the order in which they first appear, the place of each in it): of pairs of classes, by class."""
+    first = np.full(n, len(rows), dtype=np.int64)
+    first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
+    present = np.flatnonzero(first < len(rows))
+    order, place = present[np.argsort(first[present])], np.full(n, -1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return order, place
 
 
 class _ErrorBound(NamedTuple):

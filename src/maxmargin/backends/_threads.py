@@ -83,7 +83,7 @@ def run_queue(calls: Sequence[Callable[[], None]], threads: int) -> None:
     run_parallel([work] * workers, workers)
 
 
-def run_strips(work: Callable[[int, int], None], n: int, threads: int) -> None:
+def run_shares(work: Callable[[int, int], None], n: int, threads: int) -> None:
     """``work(first, last)`` on equal shares of range(n), one per thread."""
     if threads <= 1:
         work(0, n)

@@ -96,8 +96,8 @@ class WholeMatrix:
                 for number, base in enumerate(program.bases):
                     self.backend._base_tile(base, left.bases[number], right.bases[number], bases[number])
                 self._kept[first] = bases
-            lines = np.arange(last - first)
-            self.backend.run_program(program.code, bases, left.scalars, right.scalars, tile, lines, 0)
+            slots = np.arange(last - first)
+            self.backend.run_program(program.code, bases, left.scalars, right.scalars, tile, slots, 0)
         else:
             self.backend.tile(program, left, right, out=tile)
         if shift.any():

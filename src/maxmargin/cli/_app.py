@@ -75,9 +75,9 @@ def about(
     """Options of all commands."""
 
 
-def guarded(work: Callable[[Screen], int | None], machine: bool = False) -> None:
+def guarded(work: Callable[[Screen], int | None], for_program: bool = False) -> None:
     """Run a command's work; errors become a sentence and an exit code."""
-    screen = Screen(machine)
+    screen = Screen(for_program)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what matters is said in words
@@ -89,7 +89,7 @@ def guarded(work: Callable[[Screen], int | None], machine: bool = False) -> None
         code, words = exit_code_of(error), words_of(error)
         with contextlib.suppress(OSError):  # where this is printed may be what failed
             screen.error(trace_of(error) + words)
-            if machine:
+            if for_program:
                 screen.document({"error": words, "exit_code": code})
     if code:
         raise typer.Exit(code)

@@ -114,7 +114,7 @@ def show(screen: Screen, data: str, prepared: Prepared, pick: Pick, entries: lis
             "how far its solution is from this one's."
         )
     screen.paragraph(said)
-    if screen.machine:
+    if screen.for_program:
         screen.document(
             {"data": data, "machine": pick.class_name, "params": pick.params, "entries": [e._asdict() for e in entries]}
         )

@@ -35,7 +35,7 @@ def convert(source: str, out: Path, target: str | None, features: int, screen: S
             f"{', '.join((*TEXT, *SVMLIGHT))}"
         )
     screen.line(said)
-    if screen.machine:
+    if screen.for_program:
         screen.document({"source": source, "out": str(out.resolve()), "said": said})
     return 0
 

@@ -40,7 +40,7 @@ def doctor(screen: Screen) -> int:
         screen.title(title)
         screen.pairs([(name, str(value)) for name, value in pairs.items()])
     healthy = found["self-test"]["verdict"] == "fine"
-    if screen.machine:
+    if screen.for_program:
         screen.document({**found, "healthy": healthy})
     return 0 if healthy else 1
 
@@ -120,7 +120,7 @@ def datasets(screen: Screen) -> int:
         [[name, f"{rows:,}", str(columns), target, about] for name, rows, columns, target, about in lines],
         right=(1, 2),
     )
-    if screen.machine:
+    if screen.for_program:
         keys = ("name", "rows", "columns", "target", "about")
         screen.document([dict(zip(keys, line, strict=True)) for line in lines])
     return 0

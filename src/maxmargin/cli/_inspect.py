@@ -35,7 +35,7 @@ def inspect(path: Path, data: str | None, screen: Screen, **how: Any) -> int:
         screen.notice("Zones, statuses and the rows that decide need the data: maxmargin inspect MODEL DATA")
     if support is not None:
         show_support(screen, support, statuses)
-    if screen.machine:
+    if screen.for_program:
         found: dict[str, Any] = {"model": str(path), **dict(pairs), "zones": None, "statuses": None, "deciding": None}
         if support is not None:
             found.update(zones=support.zones, statuses=statuses, deciding=support.deciding)
@@ -147,7 +147,7 @@ def certify(
             ("verdict", proof.sentence),
         ]
     )
-    if screen.machine:
+    if screen.for_program:
         screen.document(
             {"model": str(path), "data": data, "checked": found.checked, "rows": len(found.y), "proof": proof}
         )

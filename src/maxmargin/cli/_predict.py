@@ -129,14 +129,14 @@ def answers(model: Model, X: Any, coverage: float | None) -> tuple[list[str], li
 def report(model: Model, tally: Tally, extra: list[str], out: Path | None, screen: Screen) -> None:
     """Say what was done, on standard error if the answers went to standard output."""
     classifies = hasattr(model.machine, "classes_")
-    said = Screen(machine=True) if out is None else screen
+    said = Screen(for_program=True) if out is None else screen
     if extra:
         said.notice(f"columns that the model does not know were ignored: {listed(extra)}")
     if tally.compared:
         said.line(tally.sentence(classifies))
     if out is not None:
         said.line(f"{tally.rows:,} predictions in {out.resolve()}")
-    if screen.machine and out is not None:
+    if screen.for_program and out is not None:
         found: dict[str, Any] = {"rows": tally.rows, "out": str(out.resolve()), "ignored_columns": extra}
         if tally.compared:
             found["compared"] = tally.compared

@@ -1,4 +1,4 @@
-"""What a person sees, and the one document that a machine reads."""
+"""What a person sees, and the one document that a program reads."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ WIDTH = 110
 
 
 class Screen:
-    """Where text goes: standard output, or standard error when standard output belongs to a machine."""
+    """Where text goes: standard output, or standard error when standard output belongs to a program."""
 
-    def __init__(self, machine: bool = False):
-        self.machine = machine
-        stream = sys.stderr if machine else sys.stdout
+    def __init__(self, for_program: bool = False):
+        self.for_program = for_program
+        stream = sys.stderr if for_program else sys.stdout
         # a pipe or a file has no width of its own
         self.console = Console(file=stream, highlight=False, width=None if stream.isatty() else WIDTH)
 

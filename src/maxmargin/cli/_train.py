@@ -55,7 +55,7 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
             write_report(findings, options.report)
     seconds["all"] = time.perf_counter() - began
     show_findings(screen, findings, out, replaced, options.report, show_code)
-    if screen.machine:
+    if screen.for_program:
         screen.document(summary(findings, out, options.report))
     return INTERRUPTED if ended or finishing.pressed else 0
 

@@ -5,7 +5,7 @@ of support vectors, or weights, and the intercept. :func:`trained` adds the trai
 that every task solved. Both read public attributes, of maxmargin's models and of other libraries'.
 """
 
-from maxmargin.delivered._folds import Folds, FoldTables, Support
+from maxmargin.delivered._folds import Basis, FoldModels, FoldTables
 from maxmargin.delivered._kernel_training import KernelTrained
 from maxmargin.delivered._linear_training import LinearTrained
 from maxmargin.delivered._machines import (
@@ -26,16 +26,16 @@ __all__ = [
     "KERNEL",
     "LINEAR",
     "ON_BOUNDARY",
+    "Basis",
     "Delivered",
     "Fitted",
+    "FoldModels",
     "FoldTables",
-    "Folds",
     "KernelFitted",
     "KernelTrained",
     "LinearDelivered",
     "LinearFitted",
     "LinearTrained",
-    "Support",
     "has_scheme",
     "is_approximation",
     "is_ours",

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 from maxmargin._types import FloatArray, IntArray
 
 
-class Support(NamedTuple):
+class Basis(NamedTuple):
     """Training rows that a model predicts with."""
 
     rows: IntArray
     vectors: Any
 
 
-class Folds(NamedTuple):
+class FoldModels(NamedTuple):
     """The models of a cross-validation, each fitted without the rows of its fold."""
 
     number: IntArray  # the fold of every row that counts; -1: in none
@@ -25,6 +25,6 @@ class Folds(NamedTuple):
 class FoldTables(NamedTuple):
     """Coefficients of all folds' machines on the rows that any of them uses."""
 
-    support: Support
+    support: Basis
     label: IntArray  # of these rows
     tables: FloatArray  # (folds, lines, rows), as the scheme packs them

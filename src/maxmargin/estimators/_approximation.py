@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin._validation import row_costs
 from maxmargin.backends import Design, backend_for
 from maxmargin.certificates import judge_approximation
-from maxmargin.delivered import Delivered, Folds, Support
+from maxmargin.delivered import Basis, Delivered, FoldModels
 from maxmargin.estimators._base import shape_of
 from maxmargin.estimators._fit import ClassifierFamily, FoldFit
 from maxmargin.estimators._interrupt import InterruptFlag
@@ -37,6 +37,9 @@ from maxmargin.penalties import resolve_penalty
 from maxmargin.problems import LinearProblem, SVCProblem
 from maxmargin.solvers import LinearPoint, LinearSolution
 
+if TYPE_CHECKING:
+    from maxmargin.estimators._classifiers import SVC
+
 #: Bytes of features that are stored; more are computed whenever they are needed.
 STORED_BYTES = 2**31
 
@@ -51,7 +54,7 @@ class _Tasks(NamedTuple):
 class Landmarks(ClassifierFamily[LinearSolution]):
     """Tasks of a classifier on landmarks, linear in their features."""
 
-    def __init__(self, machine: Any, data: Training):
+    def __init__(self, machine: SVC, data: Training):
         _require(machine)
         self.machine, self.data = machine, data
         self.kernel, self.rows = machine._resolve_kernel(data), machine._counted_rows(data)
@@ -119,7 +122,7 @@ class Landmarks(ClassifierFamily[LinearSolution]):
         draft._write_table(data, table, np.array([solution.point.intercept for solution in solutions]))
         draft.n_iter_ = np.array([solution.n_iter for solution in solutions], dtype=np.int64)
         draft.landmarks_ = data.kept[self.map.component_indices_].astype(np.int32)
-        draft.landmark_vectors_ = draft._support(data, draft.landmarks_).vectors
+        draft.landmark_vectors_ = draft._basis(data, draft.landmarks_).vectors
         draft.landmark_coef_ = self._coefficients(solutions)
 
     def scores(self, draft, solutions):
@@ -159,7 +162,7 @@ class Landmarks(ClassifierFamily[LinearSolution]):
         return spread
 
 
-def _require(estimator: Any) -> None:
+def _require(estimator: SVC) -> None:
     """Refuse what the reduced problem does not have."""
     what = f"approximation={estimator.approximation!r}"
     if np.isinf(estimator.C):
@@ -173,7 +176,7 @@ def _require(estimator: Any) -> None:
         raise ValueError(f"{what} has solvers of its own, got solver={estimator.solver!r}; use 'auto'")
 
 
-def _tasks(estimator: Any, data: Training, left_out: Any = None) -> _Tasks:
+def _tasks(estimator: SVC, data: Training, left_out: Any = None) -> _Tasks:
     """The tasks of the estimator's scheme, without the rows ``left_out`` (bool) and those that cost nothing."""
     labels = data.extra
     cost = row_costs(estimator.C, labels.weights(data))
@@ -187,7 +190,7 @@ def _tasks(estimator: Any, data: Training, left_out: Any = None) -> _Tasks:
     return _Tasks(problems, where)
 
 
-def _starts(estimator: Any, data: Training, design: Design, tasks: _Tasks) -> list[LinearPoint | None]:
+def _starts(estimator: SVC, data: Training, design: Design, tasks: _Tasks) -> list[LinearPoint | None]:
     """The last fit's dual variables, exact or not, where the data have the same shape and the classes are the same."""
     none: list[LinearPoint | None] = [None] * len(tasks.problems)
     same_shape = getattr(estimator, "shape_fit_", None) == getattr(data.X, "shape", (data.n,))
@@ -214,14 +217,14 @@ def _start(design: Design, tasks: _Tasks, k: int, beta: FloatArray, intercept: f
     return LinearPoint(design.combine(spread), intercept if problem.fit_intercept else 0.0, feasible)
 
 
-def landmark_scores(estimator: Any, X: Any, coef: FloatArray) -> FloatArray:
+def landmark_scores(estimator: SVC, X: Any, coef: FloatArray) -> FloatArray:
     """(n, lines) sums over the landmarks of coefficients (lines, landmarks)."""
-    support = Support(estimator.landmarks_, estimator.landmark_vectors_)
-    return estimator._scores(X, np.ascontiguousarray(coef.T), support)
+    basis = Basis(estimator.landmarks_, estimator.landmark_vectors_)
+    return estimator._scores(X, np.ascontiguousarray(coef.T), basis)
 
 
-def landmark_fold_scores(estimator: Any, X: Any) -> list[FloatArray]:
+def landmark_fold_scores(estimator: SVC, X: Any) -> list[FloatArray]:
     """(n, tasks) scores of every fold's machines."""
-    folds: Folds = estimator.folds_
+    folds: FoldModels = estimator.folds_
     sums = landmark_scores(estimator, X, folds.coef.reshape(-1, folds.coef.shape[-1]))
     return [part + b for part, b in zip(np.split(sums, len(folds.intercept), axis=1), folds.intercept, strict=True)]

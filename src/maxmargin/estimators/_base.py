@@ -148,7 +148,7 @@ class KernelMachine(KernelModel):
         """support_, support_vectors_ and dual_coef_, sparse where X was; and what was done to X."""
         self._write_scaling(data)
         self.support_ = support.astype(np.int32)
-        self.support_vectors_: Any = self._support(data, support).vectors
+        self.support_vectors_: Any = self._basis(data, support).vectors
         sparse_type = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
         self.dual_coef_: Any = sparse_type(dual_coef) if sp.issparse(data.X) else dual_coef
 

@@ -266,7 +266,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         rows = data.kept[index]
         if self._precomputed:
             return backend.prepare(program, data.X, like=like).take(rows)
-        return backend.prepare(program, self._support(data, rows, seen=True).vectors, like=like)
+        return backend.prepare(program, self._basis(data, rows, seen=True).vectors, like=like)
 
     def _blocks(
         self, data: Training, kernel: Kernel, landmarks: IntArray, span: Span
@@ -304,15 +304,15 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
     def _write(self, data: Training, solved: Directions) -> None:
         landmarks, span, found, priors = solved
-        support = self._support(data, data.kept[landmarks[span.rows]])
+        basis = self._basis(data, data.kept[landmarks[span.rows]])
         self.classes_, self.priors_, self.means_ = data.extra.classes, priors, found.means
         self.eigenvalues_ = found.eigenvalues[: self.n_components]
         total = float(found.eigenvalues.sum())
         self.explained_variance_ratio_ = self.eigenvalues_ / (total if total > 0 else 1.0)
-        self.support_ = support.rows.astype(np.int32)
+        self.support_ = basis.rows.astype(np.int32)
         # coefficients may be large and cancel, so that float32 would not do
-        wide = hasattr(support.vectors, "astype") and support.vectors.dtype == np.float32
-        self.support_vectors_: Any = support.vectors.astype(np.float64) if wide else support.vectors
+        wide = hasattr(basis.vectors, "astype") and basis.vectors.dtype == np.float32
+        self.support_vectors_: Any = basis.vectors.astype(np.float64) if wide else basis.vectors
         self.dual_coef_ = span.map @ found.directions
         self.intercept_ = -(found.centre @ found.directions)
 

@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.certificates import Certificate, worst
-from maxmargin.delivered import Folds
+from maxmargin.delivered import FoldModels
 from maxmargin.estimators._machine import Machine, Training
 from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._options import FitOptions
@@ -65,15 +65,15 @@ class Family(ABC, Generic[S]):
         """What the certificate must show for the goal to be reached; None: the solver's own measure counts."""
 
     @abstractmethod
-    def solve(self, reporter: FitReporter) -> list[S]:
+    def solve(self, reporter: FitReporter) -> Sequence[S]:
         """A solution of every task."""
 
     @abstractmethod
-    def prove(self, solutions: list[S]) -> list[Certificate]:
+    def prove(self, solutions: Sequence[S]) -> list[Certificate]:
         """A certificate of every task, as the machine's ``certify`` asks; none where nothing can be proven."""
 
     @abstractmethod
-    def write(self, draft: Any, solutions: list[S], certificates: list[Certificate] | None, reached: bool) -> None:
+    def write(self, draft: Any, solutions: Sequence[S], certificates: list[Certificate] | None, reached: bool) -> None:
         """The fitted attributes, on a draft of the machine."""
 
     @property
@@ -86,18 +86,18 @@ class ClassifierFamily(Family[S]):
     """A family whose machines may be classifiers, which are cross-fitted if probabilities are asked for."""
 
     @abstractmethod
-    def scores(self, draft: Any, solutions: list[S]) -> FloatArray:
+    def scores(self, draft: Any, solutions: Sequence[S]) -> FloatArray:
         """(n, tasks) scores of the rows that count by the machines themselves."""
 
     @abstractmethod
-    def folds(self, draft: Any, solutions: list[S], number: IntArray) -> list[FoldFit]:
+    def folds(self, draft: Any, solutions: Sequence[S], number: IntArray) -> list[FoldFit]:
         """The tasks without the rows of each fold in turn; ``number`` is the fold of every row that counts."""
 
     def kept(self, draft: Any, coefs: list[Any]) -> Any:
         """What the model keeps of the folds' coefficients."""
         return np.array(coefs)
 
-    def held_out(self, draft: Any, solutions: list[S], folds: Folds, fits: list[FoldFit]) -> FloatArray:
+    def held_out(self, draft: Any, solutions: Sequence[S], folds: FoldModels, fits: list[FoldFit]) -> FloatArray:
         """(n, tasks) scores of every row by the machines that have not seen it; of a row in no fold, by all."""
         scores = self.scores(draft, solutions)
         for fold, own in enumerate(fits):
@@ -141,7 +141,9 @@ def fit(machine: Machine, data: Training, family: Family[Any]) -> Any:
     return machine
 
 
-def _judged(machine: Machine, data: Training, family: Family[Any], solutions: list[Any]) -> list[Certificate] | None:
+def _judged(
+    machine: Machine, data: Training, family: Family[Any], solutions: Sequence[Any]
+) -> list[Certificate] | None:
     """Certificates, unless none are wanted."""
     options = FitOptions.of(machine)
     if not options.certify:  # a perceptron proves nothing
@@ -149,7 +151,7 @@ def _judged(machine: Machine, data: Training, family: Family[Any], solutions: li
     return proven_in_time(options, machine._solving_ends(data), solutions, lambda: family.prove(solutions)) or None
 
 
-def _complete(draft: Any, data: Training, family: ClassifierFamily[Any], solutions: list[Any]) -> None:
+def _complete(draft: Any, data: Training, family: ClassifierFamily[Any], solutions: Sequence[Any]) -> None:
     """What a classifier has besides: how often its code words fired, and probabilities from its folds."""
     if draft._multiclass == "code":
         draft._write_fired(family.scores(draft, solutions))
@@ -158,10 +160,10 @@ def _complete(draft: Any, data: Training, family: ClassifierFamily[Any], solutio
 
 
 def cross_fit(
-    family: ClassifierFamily[S], draft: Any, solutions: list[S], number: IntArray
-) -> tuple[Folds, FloatArray]:
+    family: ClassifierFamily[S], draft: Any, solutions: Sequence[S], number: IntArray
+) -> tuple[FoldModels, FloatArray]:
     """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
     fits = family.folds(draft, solutions, number)
     intercept = np.array([own.intercept for own in fits]).reshape(len(fits), -1 if fits else len(draft.intercept_))
-    folds = Folds(number, family.kept(draft, [own.coef for own in fits]), intercept)
+    folds = FoldModels(number, family.kept(draft, [own.coef for own in fits]), intercept)
     return folds, family.held_out(draft, solutions, folds, fits)

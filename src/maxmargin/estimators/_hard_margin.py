@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from maxmargin.penalties import L2
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers import Record, Status
 
+if TYPE_CHECKING:
+    from maxmargin.estimators._linear_classifier import LinearClassifierMachine
+
 #: Seconds that every task gets, however late it is.
 LEAST_TIME = 1e-3
 
@@ -31,7 +34,7 @@ LEAST_TIME = 1e-3
 class Separated(NamedTuple):
     """A task whose two sides were told apart, by a kernel machine; one that was stopped has said so itself."""
 
-    machine: Any
+    machine: SVC
     history: tuple[Record, ...]
     status: Status = Status.OPTIMAL
 
@@ -42,7 +45,7 @@ class HardMargin(RefittedFamily[Separated]):
     Raises :class:`~maxmargin.exceptions.NotSeparableError` if the two sides of a task cannot be told apart.
     """
 
-    def __init__(self, machine: Any, data: Training):
+    def __init__(self, machine: LinearClassifierMachine, data: Training):
         if machine.penalty != "l2":
             raise ValueError(f"C=inf is the hard margin, which needs penalty='l2'; got penalty={machine.penalty!r}")
         self.machine, self.data, self.whole, self.rows = machine, data, data, data.X_kept

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._rows import dense
@@ -35,11 +34,6 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         "random_state": ["random_state"],
         "fit_intercept": ["boolean"],
     }
-
-    def _validate_targets(self, y):
-        if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
-            check_classification_targets(y)
-        return y
 
     def _describe(self, data):
         labels = labels_of(data, self.class_weight)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.delivered import Folds, FoldTables
+from maxmargin.delivered import FoldModels, FoldTables
 from maxmargin.estimators._fit import FoldFit
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._options import FitOptions
@@ -16,9 +16,12 @@ from maxmargin.estimators._run import Outcome, Task, published_scale, run_tasks
 from maxmargin.kernels import Kernel
 from maxmargin.solvers import left_out
 
+if TYPE_CHECKING:
+    from maxmargin.estimators._kernel_classifier import KernelClassifier
+
 
 def solve_folds(
-    estimator: Any, data: Training, kernel: Kernel, outcomes: list[Outcome], number: IntArray
+    estimator: KernelClassifier, data: Training, kernel: Kernel, outcomes: list[Outcome], number: IntArray
 ) -> list[FoldFit]:
     """The tasks without the rows of each fold: masks over one kernel matrix, all solved together."""
     tasks = data.extra.scheme.tasks(data.extra.label)
@@ -58,16 +61,16 @@ def known_scores(outcome: Outcome) -> FloatArray:
     return outcome.solution.f * published_scale(outcome) + outcome.delivered.intercept
 
 
-def fold_tables(estimator: Any, data: Training, tables: list[FloatArray]) -> FoldTables:
+def fold_tables(estimator: KernelClassifier, data: Training, tables: list[FloatArray]) -> FoldTables:
     """Tables (lines, n) of every fold, kept on the rows that count in any of them."""
     stacked = np.array(tables) if tables else np.zeros((0, 1, len(data.kept)))  # classes of one row: no folds
     used = np.flatnonzero((stacked != 0).any(axis=(0, 1)))
     order = used[np.argsort(data.extra.label[used], kind="stable")]
-    support = estimator._support(data, data.kept[order])
-    return FoldTables(support, data.extra.label[order], stacked[:, :, order])
+    basis = estimator._basis(data, data.kept[order])
+    return FoldTables(basis, data.extra.label[order], stacked[:, :, order])
 
 
-def held_out_scores(estimator: Any, data: Training, folds: Folds) -> FloatArray:
+def held_out_scores(estimator: KernelClassifier, data: Training, folds: FoldModels) -> FloatArray:
     """(n, tasks) scores of the rows of each fold by its own tasks, of rows in none by the model itself."""
     rows = data.as_given if not isinstance(data.X, list) else np.array(data.X, dtype=object)
     scores = np.empty((len(data.kept), folds.intercept.shape[1]))
@@ -84,7 +87,7 @@ def held_out_scores(estimator: Any, data: Training, folds: Folds) -> FloatArray:
 
 
 def fold_scores(
-    estimator: Any, X: Any, tables: FoldTables, intercept: FloatArray, which: list[int] | None = None
+    estimator: KernelClassifier, X: Any, tables: FoldTables, intercept: FloatArray, which: list[int] | None = None
 ) -> list[FloatArray]:
     """(n, tasks) scores of every fold's tasks (or of some), from one table of kernel values."""
     scheme = estimator._scheme

@@ -14,7 +14,7 @@ from maxmargin._rows import count
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, check_gram, not_numbers, resolve_gamma, scaled
 from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
-from maxmargin.delivered import Support
+from maxmargin.delivered import Basis
 from maxmargin.estimators._machine import Machine, Training
 from maxmargin.estimators._scaling import fitted_scaling
 from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
@@ -87,24 +87,24 @@ class KernelModel(Machine):
             return data.X[np.ix_(data.kept, data.kept)]
         return [data.X[i] for i in data.kept] if isinstance(data.X, list) else data.X[data.kept]
 
-    def _support(self, data: Training, rows: IntArray, seen: bool = False) -> Support:
+    def _basis(self, data: Training, rows: IntArray, seen: bool = False) -> Basis:
         """Some training rows, as a model keeps them: a precomputed kernel needs only their numbers.
 
         ``seen``: as its kernel sees them, scaled if need be.
         """
         if self._precomputed:
-            return Support(rows, np.empty((0, 0)))
+            return Basis(rows, np.empty((0, 0)))
         X = data.X if seen else data.as_given
-        return Support(rows, [X[i] for i in rows] if isinstance(X, list) else X[rows])
+        return Basis(rows, [X[i] for i in rows] if isinstance(X, list) else X[rows])
 
     # -- prediction -------------------------------------------------------------------------------------------
 
-    def _scores(self, X, coef: FloatArray, support: Support | None = None) -> FloatArray:
+    def _scores(self, X, coef: FloatArray, basis: Basis | None = None) -> FloatArray:
         """sum_i coef_i k(x_i, x) for every row of X, in bounded memory; by default over the support vectors."""
-        return self._products(X, [coef], support)[0]
+        return self._products(X, [coef], basis)[0]
 
-    def _products(self, X, coefs: list[FloatArray], support: Support | None = None) -> list[FloatArray]:
-        """The same sums over the first rows of the support, over those that follow, ...: as many as each has lines."""
+    def _products(self, X, coefs: list[FloatArray], basis: Basis | None = None) -> list[FloatArray]:
+        """The same sums over the first rows of the basis, over those that follow, ...: as many as each has lines."""
         check_is_fitted(self)
         X = self._validate_for_predict(X)
         program, backend, scaling = self.kernel_.lower(), backend_for(self.device), Scaling.of(self)
@@ -113,7 +113,7 @@ class KernelModel(Machine):
         ends = np.cumsum([0, *map(len, coefs)])
         threads = effective_threads(self.n_jobs)
         with single_threaded_blas():
-            known = support or Support(self.support_, self.support_vectors_)
+            known = basis or Basis(self.support_, self.support_vectors_)
             known = known._replace(vectors=scaled(known.vectors, scaling))
             vectors = self._prepared(known, program, backend, getattr(X, "dtype", None))
             parts = [vectors if len(coefs) == 1 else vectors.slice(*ends[k : k + 2]) for k in range(len(coefs))]
@@ -124,12 +124,12 @@ class KernelModel(Machine):
                     result[first : first + PREDICT_ROWS] = backend.product(program, rows, part, coef, threads)
         return results
 
-    def _prepared(self, support: Support, program, backend, dtype):
+    def _prepared(self, basis: Basis, program, backend, dtype):
         """Rows that a kernel sees, as the back end wants them; float32 meets float32 where that is safe."""
         if self._precomputed:
-            nothing = np.empty((len(support.rows), 0))
-            return backend.prepare(program, nothing, columns=np.asarray(support.rows, dtype=np.intp))
-        vectors = support.vectors
+            nothing = np.empty((len(basis.rows), 0))
+            return backend.prepare(program, nothing, columns=np.asarray(basis.rows, dtype=np.intp))
+        vectors = basis.vectors
         narrow = dtype == np.float32 and vectors.dtype == np.float32 and float32_is_safe(self.kernel_, vectors)
         return backend.prepare(program, vectors, dtype=np.float32 if narrow else np.float64)
 

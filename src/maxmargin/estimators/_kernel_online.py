@@ -17,7 +17,7 @@ from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, cache_bytes, kept_rows, scaled, unscaled
 from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
 from maxmargin.certificates import Certificate
-from maxmargin.delivered import Support
+from maxmargin.delivered import Basis
 from maxmargin.estimators._fit import FoldFit, Passes, RefittedFamily, fit
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Labels, Training, check_target, labels_of, seed_of
@@ -144,7 +144,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         if not hasattr(X, "shape") or self._precomputed or X.dtype.kind not in "fiu":
             return np.arange(len(kept)), np.arange(n)
         backend: Any = backend_for("cpu")
-        keys = backend.row_keys(backend.design(X).rows)
+        keys = backend.row_keys(backend.design(X).X)
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
         order = np.argsort(keys[kept], kind="stable") if self._by_value() else np.arange(len(kept))
         return order, first[place]
@@ -210,7 +210,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         rows, table, merged = stacked(expansions)
         coef = np.array([line @ own.factors for line, own in zip(table, expansions, strict=True)])
         require_finite_weights(coef)
-        vectors = self._support(data, rows[: len(rows) - len(merged)]).vectors
+        vectors = self._basis(data, rows[: len(rows) - len(merged)]).vectors
         if len(merged) or (self.budget is not None and self.maintenance == "merge"):
             vectors = dense(vectors)
             merged = unscaled(merged.reshape(-1, vectors.shape[1]), data.scaling)
@@ -297,7 +297,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
 
     def _as_fold(self, rows):
         """This model as that of a fold, and its scores of the rows held out."""
-        coef = Support(self.support_, self.support_vectors_), np.ascontiguousarray(self.dual_coef_.T)
+        coef = Basis(self.support_, self.support_vectors_), np.ascontiguousarray(self.dual_coef_.T)
         return FoldFit(coef, self.intercept_, self._task_scores(rows))
 
     def _task_scores(self, X):
@@ -305,8 +305,8 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
 
     def _fold_scores(self, X):
         return [
-            self._scores(X, coef, support) + b
-            for (support, coef), b in zip(self.folds_.coef, self.folds_.intercept, strict=True)
+            self._scores(X, coef, basis) + b
+            for (basis, coef), b in zip(self.folds_.coef, self.folds_.intercept, strict=True)
         ]
 
 

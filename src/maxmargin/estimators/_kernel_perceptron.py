@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -19,10 +17,10 @@ from maxmargin._rows import count, take
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, cache_bytes, scaled
 from maxmargin.backends import backend_for, effective_threads, single_threaded_blas
-from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._kernel_online import KernelOnline
 from maxmargin.estimators._machine import check_target, leaves_no_trace
 from maxmargin.estimators._params import document_classes, document_kernel
+from maxmargin.estimators._perceptron import warn_of_mistakes
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel
 from maxmargin.problems import HardMarginProblem
@@ -31,6 +29,11 @@ from maxmargin.solvers.expansion import KINDS, Options
 
 #: Relative gap to which the largest margin is computed. The bound holds for any; a wider margin makes it smaller.
 MARGIN_TOL = 1e-6
+#: What to do if mistakes are left: "If the classes can be ...".
+ADVICE = (
+    "separated in the kernel's feature space (a larger gamma may help), raise max_iter; if not, it never ends: "
+    "use SVC or KernelPegasosSVC."
+)
 
 
 @document_classes
@@ -261,7 +264,7 @@ class KernelPerceptron(KernelOnline):
         return violations == 0
 
     def _write_fit(self, data, tasks, lines):
-        _warn_of_mistakes(lines)
+        warn_of_mistakes(lines, ADVICE)
         self.mistakes_ = np.array([sum(line[2] for line in task) for task in lines])
         if self.bound:
             self.mistake_bound_ = self._bounds(data.X, data.kept, tasks)
@@ -280,16 +283,3 @@ def most_mistakes(kernel: Kernel, X: RowData, sign: FloatArray) -> float:
         return math.inf
     smallest, norm = float(np.min(sign * solution.f)), float(solution.beta @ solution.f)
     return square * norm / smallest / smallest if smallest > 0 else math.inf
-
-
-def _warn_of_mistakes(lines: list[Any]) -> None:
-    left = [task[-1] for task in lines if task[-1][2] > 0]
-    if left:
-        warnings.warn(
-            f"{len(left)} of {len(lines)} perceptrons still made mistakes in their last pass, up to "
-            f"{max(line[2] for line in left)}, after {max(line[0] for line in left)} passes. If the classes can be "
-            "separated in the kernel's feature space (a larger gamma may help), raise max_iter; if not, it never ends: "
-            "use SVC or KernelPegasosSVC.",
-            ConvergenceWarning,
-            stacklevel=levels_to_caller(),
-        )

@@ -253,7 +253,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         (solution, rows), flat = solved, data.extra == 1
         self.dual_coef_ = solution.coef[:, 0] if flat else solution.coef
         self.support_ = rows.astype(np.int32)
-        self.support_vectors_: Any = self._support(data, rows).vectors
+        self.support_vectors_: Any = self._basis(data, rows).vectors
         self.residual_, self.n_iter_ = solution.residual, max(1, solution.n_iter)
         if solution.rank is not None:
             self.rank_ = solution.rank

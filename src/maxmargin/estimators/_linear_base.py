@@ -203,7 +203,7 @@ class LinearRegressorMachine(RegressorMixin, LinearMachine):
 class LinearTasks(RefittedFamily[LinearSolution]):
     """Tasks of a linear machine, on one design."""
 
-    def __init__(self, machine: Any, data: Training, whole: Training | None = None):
+    def __init__(self, machine: LinearMachine, data: Training, whole: Training | None = None):
         self.machine, self.data = machine, data
         self.whole = data if whole is None else whole  # with rows that the fit only looks at
         self.rows, self.cost = data.X_kept, machine._cost(data)

@@ -9,7 +9,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from maxmargin._types import FloatArray, RowData
@@ -34,11 +33,6 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
     #: Whether a fit ends at its own optimum wherever it started: only then may folds, and the cells of a search, start
     #: at another fit.
     _forgets_start: ClassVar[bool] = True
-
-    def _validate_targets(self, y):
-        if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
-            check_classification_targets(y)
-        return y
 
     def _described(self, data):
         labels = labels_of(data, getattr(self, "class_weight", None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from maxmargin._rows import dense
 from maxmargin._types import Array, FloatArray
 from maxmargin.certificates import Scaling
 from maxmargin.estimators._machine import Training
+
+if TYPE_CHECKING:
+    from maxmargin.estimators._linear_base import LinearMachine
 
 
 class LinearFit(NamedTuple):
@@ -23,7 +26,7 @@ class LinearFit(NamedTuple):
     history: Array
 
 
-def write_fit(estimator: Any, data: Training, fit: LinearFit, scaling: Scaling | None) -> None:
+def write_fit(estimator: LinearMachine, data: Training, fit: LinearFit, scaling: Scaling | None) -> None:
     """Everything of a model with dual variables."""
     write_weights(estimator, fit.W, fit.intercept, scaling)
     used = np.flatnonzero(np.any(fit.beta != 0, axis=0))
@@ -33,7 +36,7 @@ def write_fit(estimator: Any, data: Training, fit: LinearFit, scaling: Scaling |
     estimator._write_labels(data)
 
 
-def write_weights(estimator: Any, W: FloatArray, intercept: FloatArray, scaling: Scaling | None) -> None:
+def write_weights(estimator: LinearMachine, W: FloatArray, intercept: FloatArray, scaling: Scaling | None) -> None:
     """coef_ and intercept_ for rows as they come, margin_, and the scaling if there was one."""
     estimator.coef_, estimator.intercept_ = unscaled(W, intercept, scaling)
     estimator.margin_ = margins_of(W)
@@ -49,14 +52,14 @@ def unscaled(W: FloatArray, intercept: FloatArray, scaling: Scaling | None) -> t
     return coef, intercept - coef @ scaling.center
 
 
-def published_weights(estimator: Any, scaling: Scaling | None) -> tuple[FloatArray, FloatArray]:
+def published_weights(estimator: LinearMachine, scaling: Scaling | None) -> tuple[FloatArray, FloatArray]:
     """Invert :func:`write_weights`: (W, intercepts) in scaled units, as arrays of their own."""
     coef = dense_coef(estimator)
     shift = scaling or Scaling.none(coef.shape[1])
     return shift.seen(coef, np.atleast_1d(estimator.intercept_))
 
 
-def dense_coef(estimator: Any) -> FloatArray:
+def dense_coef(estimator: LinearMachine) -> FloatArray:
     """coef_ as (tasks, d), whatever it was turned into."""
     return np.atleast_2d(dense(estimator.coef_))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +20,14 @@ from maxmargin.penalties import resolve_penalty
 from maxmargin.problems import ShortfallProblem, SoftmaxProblem
 from maxmargin.solvers import AllClassesLinear, AllClassesPoint, AllClassesSolution, SoftmaxNewton, Watch, aimed
 
+if TYPE_CHECKING:
+    from maxmargin.estimators._linear_classifier import LinearClassifierMachine
+
 
 class LinearOneProblem(RefittedFamily[AllClassesSolution]):
     """All classes of a linear machine in one problem; LinearSVC's ``loss`` is not used, as in scikit-learn."""
 
-    def __init__(self, machine: Any, data: Training):
+    def __init__(self, machine: LinearClassifierMachine, data: Training):
         if resolve_penalty(machine.penalty).name != "l2":
             raise ValueError(
                 f"multiclass={machine._multiclass!r} needs penalty='l2' and a finite C; got penalty={machine.penalty!r}"
@@ -76,7 +79,7 @@ class LinearOneProblem(RefittedFamily[AllClassesSolution]):
         return draft._raw_scores(self.rows)
 
 
-def _warm_start(estimator: Any, data: Training, scaling: Scaling | None) -> AllClassesPoint | None:
+def _warm_start(estimator: LinearClassifierMachine, data: Training, scaling: Scaling | None) -> AllClassesPoint | None:
     """The last fit's dual variables and intercepts, if the data have the same shape and the classes are the same."""
     known = estimator.warm_start and getattr(estimator, "shape_fit_", None) == data.X.shape
     if not known or not estimator._same_labels(data):

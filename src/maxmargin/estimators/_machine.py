@@ -7,7 +7,7 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, wraps
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
@@ -18,6 +18,9 @@ from sklearn.utils.validation import _check_y
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, unchanged_by_errors
 from maxmargin.backends import blas_threads, effective_threads
+
+if TYPE_CHECKING:
+    from maxmargin.estimators._options import FitOptions
 
 #: Part of a time limit that a machine takes before the folds of its calibration begin.
 FIRST_PART = 0.5
@@ -65,7 +68,7 @@ def leaves_no_trace(fit: Any) -> Any:
     return guarded
 
 
-def _own_blas(estimator: Any) -> AbstractContextManager[None]:
+def _own_blas(estimator: BaseEstimator) -> AbstractContextManager[None]:
     """In a thread beside others, BLAS on a number of threads that no other fit changes: its bits depend on it."""
     n_jobs = getattr(estimator, "n_jobs", None)
     if threading.current_thread() is threading.main_thread() or not (n_jobs is None or isinstance(n_jobs, Integral)):
@@ -143,7 +146,7 @@ def labels_of(data: Training, class_weight: Any) -> Labels:
     return Labels(classes, label, factors)
 
 
-def seed_of(estimator: Any) -> int:
+def seed_of(estimator: BaseEstimator | FitOptions) -> int:
     """A number from ``random_state``; 0 for None, so that equal fits are equal."""
     chosen = getattr(estimator, "random_state", None)
     if chosen is None or isinstance(chosen, Integral):
@@ -151,7 +154,7 @@ def seed_of(estimator: Any) -> int:
     return int(chosen.randint(2**31 - 1))
 
 
-def check_target(estimator: Any, y: Any, n: int) -> Any:
+def check_target(estimator: BaseEstimator, y: Any, n: int) -> Any:
     if not _is_plain_target(y):
         y = _check_y(y, estimator=estimator, y_numeric=is_regressor(estimator))
     if len(y) != n:

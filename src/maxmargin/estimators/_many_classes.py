@@ -15,12 +15,13 @@ from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import backend_for
 from maxmargin.calibration import KINDS, Sigmoid, fit_calibrator, fit_conformal, fit_sharpness, sharpened
-from maxmargin.delivered import Folds
+from maxmargin.delivered import FoldModels
 from maxmargin.estimators._machine import Labels, Training, seed_of
 from maxmargin.multiclass import BINARY, LIKELIHOOD, MARGIN, SINGLE, Fired, OneVsRest, Scheme, make_scheme
 from maxmargin.solvers import fold_numbers
@@ -60,6 +61,11 @@ class ManyClasses:
     def _multiclass(self) -> str:
         """What the parameters ask for."""
         return self.multiclass
+
+    def _validate_targets(self, y: Any) -> Any:
+        if y.dtype.kind not in "biu":  # whole numbers are classes whatever they are
+            check_classification_targets(y)
+        return y
 
     def _new_scheme(self, n_classes: int) -> Scheme:
         """The scheme of a fit; an error where it makes no sense for this machine."""
@@ -193,10 +199,10 @@ class ManyClasses:
     def _new_folds(self, data: Training) -> IntArray:
         """The fold of every row that counts; copies of a row are in one fold, so that weights equal repetition."""
         X, plain = data.X, hasattr(data.X, "shape") and not getattr(self, "_precomputed", False)
-        keys = backend_for("cpu").row_keys(backend_for("cpu").design(X).rows)[data.kept] if plain else None
+        keys = backend_for("cpu").row_keys(backend_for("cpu").design(X).X)[data.kept] if plain else None
         return fold_numbers(data.extra.label, seed_of(self), keys)
 
-    def _write_calibration(self, data: Training, folds: Folds, scores: FloatArray) -> None:
+    def _write_calibration(self, data: Training, folds: FoldModels, scores: FloatArray) -> None:
         """Fit a calibrator per task and the sets' quantiles to held-out scores (n, tasks).
 
         A class's weight counts like that of its rows: the probabilities are those of the population so weighted.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maxmargin.estimators._fit import Family
 from maxmargin.estimators._machine import Training
 from maxmargin.solvers import Record, Status
+
+if TYPE_CHECKING:
+    from maxmargin.estimators._kernel_model import KernelModel
 
 
 class Solved(NamedTuple):
@@ -20,7 +23,7 @@ class Solved(NamedTuple):
 class OneSystem(Family[Solved]):
     """A fit that is one system: the machine solves it (``_solved``) and writes what it came to (``_write``)."""
 
-    def __init__(self, machine: Any, data: Training):
+    def __init__(self, machine: KernelModel, data: Training):
         self.machine, self.data = machine, data
         self.kernel = machine._resolve_kernel(data)
 

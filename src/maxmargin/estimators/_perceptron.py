@@ -293,7 +293,7 @@ class Perceptron(LinearClassifierMachine):
 
 def _on_rows(design: Any, task: BinaryTask) -> tuple[Any, FloatArray]:
     """(rows, signs) of a task, as compiled passes want them."""
-    return (design.rows if len(task.rows) == design.n else design.take(task.rows).rows), task.sign
+    return (design.X if len(task.rows) == design.n else design.take(task.rows).X), task.sign
 
 
 class PerceptronTasks(RefittedFamily[Passes]):
@@ -311,7 +311,7 @@ class PerceptronTasks(RefittedFamily[Passes]):
         machine, data = self.machine, self.data
         starts = machine._starts(data, len(self.tasks), self.scaling)
         weights, lines = machine._passes(self.inputs, self.tasks, starts, machine._solving_ends(data), reporter)
-        _warn_of_mistakes(lines)
+        warn_of_mistakes(lines, "separated, raise max_iter; if not, it never ends: use LinearSVC or PegasosSVC.")
         return [Passes(*task) for task in zip(weights, lines, strict=True)]
 
     def prove(self, solutions):
@@ -331,13 +331,14 @@ class PerceptronTasks(RefittedFamily[Passes]):
         return draft._raw_scores(self.data.X_kept)
 
 
-def _warn_of_mistakes(lines: list[list[tuple[int, float, int]]]) -> None:
+def warn_of_mistakes(lines: list[list[tuple[int, float, int]]], advice: str) -> None:
+    """Where a last pass still made mistakes; ``advice`` ends a sentence that begins "If the classes can be"."""
     left = [task[-1] for task in lines if task[-1][2] > 0]
     if left:
         warnings.warn(
             f"{len(left)} of {len(lines)} perceptrons still made mistakes in their last pass, up to "
             f"{max(line[2] for line in left)}, after {max(line[0] for line in left)} passes. If the classes can be "
-            "separated, raise max_iter; if not, it never ends: use LinearSVC or PegasosSVC.",
+            f"{advice}",
             ConvergenceWarning,
             stacklevel=levels_to_caller(),
         )

@@ -188,7 +188,8 @@ def _many_fresh(gram: KernelGram, tasks: Sequence[Delivered]) -> list[Scores] | 
         values = gram.proven_products(pointers, rows, np.concatenate([task.dual_coef for task in part]))
         if values is None:
             return None
-        scores += [Scores(*(own[a:b] for own in values), 1.0) for a, b in pairwise(pointers.tolist())]
+        f, error = values
+        scores += [Scores(f[a:b], error[a:b], 1.0) for a, b in pairwise(pointers.tolist())]
     return scores
 
 

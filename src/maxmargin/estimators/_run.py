@@ -47,7 +47,9 @@ class Outcome:
 
     delivered: Delivered
     solution: Solution
-    fresh: Scores | None = field(default=None, kw_only=True)  # of the published coefficients, with proven errors, where the solver has them
+    fresh: Scores | None = field(
+        default=None, kw_only=True
+    )  # of the published coefficients, with proven errors, where the solver has them
 
     @property
     def status(self) -> Status:

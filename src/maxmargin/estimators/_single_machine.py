@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +23,14 @@ from maxmargin.kernels import require_consistent
 from maxmargin.problems import ALL_CLASSES, AllClassesProblem, ShortfallProblem
 from maxmargin.solvers import AllClassesBlocks, AllClassesPoint, AllClassesSolution
 
+if TYPE_CHECKING:
+    from maxmargin.estimators._kernel_classifier import KernelClassifier
+    from maxmargin.estimators._linear_classifier import LinearClassifierMachine
 
-def all_classes_problem(estimator: Any, data: Training, cost: float) -> AllClassesProblem:
+
+def all_classes_problem(
+    estimator: KernelClassifier | LinearClassifierMachine, data: Training, cost: float
+) -> AllClassesProblem:
     """The problem of the kept rows; ``cost``, the machine's C, must be finite."""
     if np.isinf(cost):
         raise ValueError(
@@ -39,7 +45,7 @@ def all_classes_problem(estimator: Any, data: Training, cost: float) -> AllClass
 class OneProblem(ClassifierFamily[AllClassesSolution]):
     """All classes of a kernel machine in one problem."""
 
-    def __init__(self, machine: Any, data: Training):
+    def __init__(self, machine: KernelClassifier, data: Training):
         if machine.solver not in ("auto", "decomposition"):
             raise ValueError(
                 f"solver={machine.solver!r} is for two-class problems; multiclass={machine._multiclass!r} needs 'auto'"
@@ -109,7 +115,7 @@ def _lines(alpha: FloatArray) -> FloatArray:
     return (alpha[:, 1] - alpha[:, 0])[None] if alpha.shape[1] == 2 else alpha.T.copy()
 
 
-def _warm_start(estimator: Any, data: Training) -> Any:
+def _warm_start(estimator: KernelClassifier, data: Training) -> Any:
     """The last fit's dual variables, where the data have the same shape and the classes are the same."""
     known = estimator.warm_start and hasattr(estimator, "support_")
     if (

@@ -87,7 +87,7 @@ def run_soft_margins(
         tasks = Tasks(
             problems.pointers, rows, -problems.sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0), 0.0, np.zeros(len(rows))
         )  # fmt: skip
-        solved = solve_together(tasks, gram, watch, options.threads)
+        solved = solve_together(options.backend, tasks, gram, watch, options.threads)
         intercept = problems.intercepts(solved.beta, solved.f)
         outcomes = SoftOutcomes(problems, rows, solved, intercept, time.perf_counter() - began)
         left = outcomes.left()

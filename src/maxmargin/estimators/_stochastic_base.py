@@ -248,7 +248,7 @@ class StochasticTasks(LinearTasks):
         if not machine.scale:
             warn_of_unequal_columns(backend.design(self.rows[:LOOKED_AT]), getattr(machine, "feature_names_in_", None))
         starts = machine._warm_starts(data, self.problems, self.where, self.scaling)
-        keys = backend.row_keys(backend.design(self.rows).rows)
+        keys = backend.row_keys(backend.design(self.rows).X)
         self.digest, self.reached = machine._digest(data, keys), machine._reached
         if starts[0] is None or self.reached is None or self.reached.problem != self.digest:
             self.reached = None

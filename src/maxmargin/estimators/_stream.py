@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import compute_class_weight
@@ -12,6 +12,9 @@ from sklearn.utils.validation import validate_data
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import kept_rows
 from maxmargin.estimators._machine import check_target
+
+if TYPE_CHECKING:
+    from maxmargin.estimators._many_classes import ManyClasses
 
 #: Unknown classes named in an error.
 NAMED = 5
@@ -27,7 +30,7 @@ class Chunk(NamedTuple):
     factors: FloatArray  # one per class
 
 
-def checked_chunk(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any = None) -> Chunk:
+def checked_chunk(estimator: ManyClasses, X: Any, y: Any, classes: Any, sample_weight: Any = None) -> Chunk:
     """The chunk, or a ValueError that names it by its number; the estimator is not changed by an error's time."""
     number = getattr(estimator, "chunks_", 0) + 1
     try:
@@ -37,7 +40,7 @@ def checked_chunk(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: A
         raise ValueError(message) from error
 
 
-def _checked(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Chunk:
+def _checked(estimator: ManyClasses, X: Any, y: Any, classes: Any, sample_weight: Any) -> Chunk:
     first = not hasattr(estimator, "classes_")
     if first and classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -62,7 +65,7 @@ def _checked(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -
     return Chunk(X if whole else X[kept], label[kept], weight[kept], known, factors)
 
 
-def _known_classes(estimator: Any, classes: Any, first: bool) -> Array:
+def _known_classes(estimator: ManyClasses, classes: Any, first: bool) -> Array:
     known = unique_labels(classes) if first else estimator.classes_
     if not first and classes is not None and not np.array_equal(known, unique_labels(classes)):
         raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}.")
@@ -71,7 +74,7 @@ def _known_classes(estimator: Any, classes: Any, first: bool) -> Array:
     return known
 
 
-def _factors(estimator: Any, classes: Array) -> FloatArray:
+def _factors(estimator: ManyClasses, classes: Array) -> FloatArray:
     chosen = getattr(estimator, "class_weight", None)
     if chosen == "balanced":
         raise ValueError(

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import run_queue, single_threaded_blas
-from maxmargin.delivered import Support
+from maxmargin.delivered import Basis
 from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Training, seed_of
@@ -106,9 +106,9 @@ class StreamedValues:
         options = FitOptions.of(model)
         self.data, self.backend, self.program = data, options.backend, kernel.lower()
         self.threads, self.n = options.threads, len(data.kept)
-        support = model._support(data, chosen, seen=True)
-        self.vectors = data.X[chosen] if model._precomputed else support.vectors
-        self.columns = model._prepared(Support(chosen, support.vectors), self.program, self.backend, None)
+        basis = model._basis(data, chosen, seen=True)
+        self.vectors = data.X[chosen] if model._precomputed else basis.vectors
+        self.columns = model._prepared(Basis(chosen, basis.vectors), self.program, self.backend, None)
 
     def _values(self, first: int) -> tuple[FloatArray, slice]:
         rows = slice(first, min(first + BLOCK_ROWS, self.n))

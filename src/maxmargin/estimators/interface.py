@@ -1,8 +1,8 @@
 """What searches and paths use of the estimators, besides fitting them: public inside the package, and only there.
 
-A search computes with the rows of all folds at once. For that it checks and scales data as a fit does
-(:class:`Training`, :func:`fitted_scaling`, :func:`scaled`), draws as a fit does (:func:`seed_of`), stops as a fit does
-(:class:`InterruptFlag`), has its models proven as a fit has (:func:`judged_tasks`), and lets warnings point at the
+A search computes with the rows of all folds of a :class:`Machine` at once. For that it checks and scales data as a fit
+does (:class:`Training`, :func:`fitted_scaling`, :func:`scaled`), draws as a fit does (:func:`seed_of`), stops as a fit
+does (:class:`InterruptFlag`), has its models proven as a fit has (:func:`judged_tasks`), and lets warnings point at the
 user's own line (:func:`levels_to_caller`).
 """
 
@@ -13,7 +13,7 @@ from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._least_squares import DIRECT_ROWS
 from maxmargin.estimators._linear_base import judged_tasks
-from maxmargin.estimators._machine import Training, seed_of
+from maxmargin.estimators._machine import Machine, Training, seed_of
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._scaling import fitted_scaling, scaled
 
@@ -22,6 +22,7 @@ __all__ = [
     "FitOptions",
     "InterruptFlag",
     "KernelModel",
+    "Machine",
     "Training",
     "fitted_scaling",
     "judged_tasks",

@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from maxmargin import estimators, kernels, losses, maps, penalties, selection
 from maxmargin.calibration import Conformal, Isotonic, Sigmoid, VennAbers
 from maxmargin.certificates import Certificate, Scaling
-from maxmargin.delivered import KERNEL, LINEAR, Folds, FoldTables, Support, has_scheme
+from maxmargin.delivered import KERNEL, LINEAR, Basis, FoldModels, FoldTables, has_scheme
 from maxmargin.io._registry import Entry, check_array, check_shapes, field_names
 from maxmargin.kernels import Function, Kernel, QuadraticForm
 from maxmargin.kernels.compositions import Exp, PolynomialOf, Power, Product, Sum
@@ -130,7 +130,7 @@ def _kernel_machine(model: Any) -> None:
     _require(isinstance(model.kernel_, Kernel), "kernel_ is no kernel")
     n = model.shape_fit_[0] if isinstance(model.shape_fit_, tuple) and len(model.shape_fit_) == 2 else -1
     _require(type(n) is int and n >= 0, f"shape_fit_ is {model.shape_fit_!r}")
-    _support(model, Support(model.support_, model.support_vectors_), n)
+    _basis(model, Basis(model.support_, model.support_vectors_), n)
     _coefficients(model)
     if hasattr(model, "scaling_"):
         known = isinstance(model.scaling_, Scaling) and len(model.scaling_.scale) == model.n_features_in_
@@ -138,7 +138,7 @@ def _kernel_machine(model: Any) -> None:
     known = [name in vars(model) for name in ("landmarks_", "landmark_vectors_", "landmark_coef_")]
     _require(all(known) or not any(known), "a machine on landmarks needs their numbers, rows and coefficients")
     if any(known):
-        _support(model, Support(model.landmarks_, model.landmark_vectors_), n)
+        _basis(model, Basis(model.landmarks_, model.landmark_vectors_), n)
     if has_scheme(model):
         tasks = _tasks(model, len(model.intercept_))
         lines = len(model.classes_) - 1 if model.multiclass_ == "ovo" and not hasattr(model, "n_vectors_") else tasks
@@ -170,10 +170,10 @@ def _coefficients(model: Any) -> None:
         check_array("dual_coef_", model.dual_coef_, "f[sv,.]", {"sv": len(model.support_)})
 
 
-def _support(model: Any, support: Any, n: int) -> None:
+def _basis(model: Any, basis: Any, n: int) -> None:
     """Numbers of training rows, and the rows themselves unless there are none: a precomputed matrix has columns."""
-    _require(isinstance(support, Support), "there are no support vectors")
-    rows, vectors = support.rows, support.vectors
+    _require(isinstance(basis, Basis), "there are no support vectors")
+    rows, vectors = basis.rows, basis.vectors
     if len(rows):
         _require(int(rows.min()) >= -1 and int(rows.max()) < n, f"support vectors point outside of {n} rows")
     if model._precomputed:
@@ -189,7 +189,7 @@ def _kernel_folds(model: Any, lines: int, tasks: int, n: int) -> None:
     check_shapes(model.folds_, {"intercept": "f[folds,tasks]"}, {"folds": count, "tasks": tasks})
     if isinstance(coef, FoldTables):
         _require(coef.tables.shape[:2] == (count, lines), "the tables of the folds have another shape")
-        _support(model, coef.support, n)
+        _basis(model, coef.support, n)
         _require(_in_order(coef.label, len(model.classes_)), "the rows of the folds are not sorted by class")
         return
     if hasattr(model, "landmark_coef_"):
@@ -198,7 +198,7 @@ def _kernel_folds(model: Any, lines: int, tasks: int, n: int) -> None:
         return
     _require(isinstance(coef, list) and len(coef) == count, "there is not a model for every fold")
     for support, table in coef:
-        _support(model, support, n)
+        _basis(model, support, n)
         check_array("a fold", table, "f[sv,tasks]", {"sv": len(support.rows), "tasks": tasks})
 
 
@@ -313,9 +313,9 @@ def _values() -> list[Entry]:
         Entry("maxmargin.calibration.VennAbers", VennAbers, dict.fromkeys(("scores", "lower", "upper"), "f[n]")),
         Entry("maxmargin.calibration.Conformal", Conformal, review=_conformal),
         Entry("maxmargin.Fired", Fired, review=_fields),
-        Entry("maxmargin.Folds", Folds, {"number": "i[.]", "intercept": "f[.,.]"}),
+        Entry("maxmargin.Folds", FoldModels, {"number": "i[.]", "intercept": "f[.,.]"}),
         Entry("maxmargin.FoldTables", FoldTables, {"label": "i[n]", "tables": "f[.,.,n]"}, review=_fold_tables),
-        Entry("maxmargin.Support", Support, {"rows": "i[.]"}),
+        Entry("maxmargin.Support", Basis, {"rows": "i[.]"}),
         Entry("maxmargin.Scaling", Scaling, {"center": "f[features]", "scale": "f[features]"}),
         Entry("maxmargin.Schedule", Schedule, review=_fields),
         Entry("maxmargin.Reached", Progress, {"steps": "f[tasks]"}, review=_fields),
@@ -364,5 +364,5 @@ def _conformal(value: Conformal) -> None:
 
 
 def _fold_tables(value: FoldTables) -> None:
-    if not isinstance(value.support, Support) or len(value.support.rows) != len(value.label):
+    if not isinstance(value.support, Basis) or len(value.support.rows) != len(value.label):
         raise ValueError("a table of folds needs a row for every label")

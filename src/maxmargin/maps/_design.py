@@ -36,7 +36,7 @@ class MappedDesign(Design):
         self.points = self.backend.prepare(self.program, X, like=self.landmarks, dtype=self.landmarks.dtype)
         self.whiten = Whitening(fitted.factor_, self.landmarks.dtype)
         self.n, self.d = self.points.n, fitted.factor_.shape[1]
-        self.nnz, self.threads, self.gram_threads = self.n * self.d, threads, threads
+        self.nnz, self.threads, self.curvature_threads = self.n * self.d, threads, threads
 
     @property
     def sparse(self) -> bool:
@@ -76,7 +76,7 @@ class MappedDesign(Design):
         rows = self.points.take(index)
         return self.whiten(self.backend.tile(self.program, rows, self.landmarks))
 
-    def _gram(self, weight: FloatArray, out: FloatArray, first: int, last: int) -> None:
+    def _curvature(self, weight: FloatArray, out: FloatArray, first: int, last: int) -> None:
         syrk: Any = ssyrk if self.landmarks.dtype == np.float32 else dsyrk
         used = first + np.flatnonzero(weight[first:last])
         for start in range(0, len(used), HEIGHT):

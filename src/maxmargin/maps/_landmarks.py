@@ -94,7 +94,7 @@ def distinct_rows(kernel: Kernel, X: RowData, weight: FloatArray | None) -> tupl
     if isinstance(kernel, Precomputed) or not hasattr(X, "shape"):  # no values to compare
         return kept, weight[kept]
     backend = backend_for("cpu")
-    keys = backend.row_keys(backend.design(X).rows)[kept]
+    keys = backend.row_keys(backend.design(X).X)[kept]
     _, first, copy_of = np.unique(keys, return_index=True, return_inverse=True)
     return kept[first], np.bincount(copy_of, weights=weight[kept]).astype(np.float64)
 

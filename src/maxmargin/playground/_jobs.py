@@ -23,7 +23,7 @@ from maxmargin.solvers import Stopped, stops_when
 log = logging.getLogger("maxmargin.playground")
 
 #: Cells of a picture that are computed together.
-STRIP = 2**14
+PIECE = 2**14
 
 #: What a room does with a request: one answer, or an iterator of several.
 Work = Callable[["Job"], Answer | Iterator[Answer]]
@@ -50,9 +50,9 @@ class Job:
         return self.cancelled or taken > self.limit or (self.superseded and taken > GRACE_SECONDS)
 
     def drawn(self, compute: Callable[[np.ndarray], np.ndarray], cells: np.ndarray) -> np.ndarray:
-        """compute(cells), strip by strip: it ends when nobody waits for the picture, or when it takes too long."""
+        """compute(cells), piece by piece: it ends when nobody waits for the picture, or when it takes too long."""
         parts = []
-        for first in range(0, len(cells), STRIP):
+        for first in range(0, len(cells), PIECE):
             if self.cancelled:
                 raise Stopped("nobody waits for this picture")
             if time.perf_counter() - self._began > self.limit + DRAWING_SECONDS:
@@ -60,7 +60,7 @@ class Job:
                     f"this takes longer than {self.limit + DRAWING_SECONDS:g} seconds; ask for fewer points, a coarser "
                     "grid or a simpler machine"
                 )
-            parts.append(compute(cells[first : first + STRIP]))
+            parts.append(compute(cells[first : first + PIECE]))
         return np.concatenate(parts)
 
     def advance(self) -> tuple[Answer | None, bool]:

@@ -14,7 +14,7 @@ from maxmargin.plotting._shared import MOST_NAMES, OnePart, class_style, labels,
 #: Points of a density curve, and how far it goes beyond the data, as a share of their range.
 CURVE, MARGIN = 400, 0.12
 #: Height of the band of one class below the densities, as a share of the highest density.
-STRIP = 0.09
+BAND = 0.09
 
 
 class ProjectionDisplay(OnePart):
@@ -128,7 +128,7 @@ class ProjectionDisplay(OnePart):
         room = MARGIN * (high - low if high > low else 1.0)
         x = np.linspace(low - room, high + room, CURVE)
         curves = [_density(self._own(k)[:, 0], x) for k in range(len(self.classes_))]
-        step = STRIP * max((float(c.max()) for c in curves if c is not None), default=1.0)
+        step = BAND * max((float(c.max()) for c in curves if c is not None), default=1.0)
         for k, (name, curve) in enumerate(zip(self.classes_, curves, strict=True)):
             style, own = class_style(k), self._own(k)[:, 0]
             line = None
@@ -136,11 +136,11 @@ class ProjectionDisplay(OnePart):
                 (line,) = ax.plot(x, curve, color=style.colour, linewidth=1.8)
                 ax.fill_between(x, curve, color=style.colour, alpha=0.15, linewidth=0)
             self.densities_.append(line)
-            (strip,) = ax.plot(
+            (band,) = ax.plot(
                 own, np.full(len(own), -step * (k + 0.8)), style.marker, color=style.colour, markersize=4.5, alpha=0.45,
                 markeredgewidth=0, label=str(name),
             )  # fmt: skip
-            self.points_.append(strip)
+            self.points_.append(band)
         ax.axhline(0.0, color="black", linewidth=0.8)
         ax.set(xlabel=self.names[0], ylabel="density", xlim=(x[0], x[-1]))
         ax.set_ylim(bottom=-step * (len(self.classes_) + 0.6))

@@ -81,7 +81,9 @@ class SoftMargins(Sequence[SVCProblem]):
         above, below = alpha > room * self.C, alpha < (1.0 - room) * self.C
         return np.where(self.sign > 0, below, above), np.where(self.sign > 0, above, below)
 
-    def slopes(self, alpha: FloatArray, f: FloatArray, room: float, error: FloatArray | float = 0.0) -> tuple[Array, Array]:
+    def slopes(
+        self, alpha: FloatArray, f: FloatArray, room: float, error: FloatArray | float = 0.0
+    ) -> tuple[Array, Array]:
         """(least slope of a rise, largest slope of a fall) in each problem, at the worst scores within ``error``."""
         rises, falls = self.moves(alpha, room)
         slope = f - self.sign

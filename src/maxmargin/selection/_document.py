@@ -65,7 +65,9 @@ classes_, certificate_
     Of the fitted winner."""
 
 
-def search_docstring(machine: Any, strength: str, lists: dict[str, str], passed: tuple[str, ...], text: str) -> str:
+def search_docstring(
+    machine: type[Any], strength: str, lists: dict[str, str], passed: tuple[str, ...], text: str
+) -> str:
     """The docstring of a search: ``text`` (a summary, and an example) around the parameters and attributes.
 
     A parameter that the machine's docstring does not describe is left out: no docstring may break an import.
@@ -85,7 +87,7 @@ def search_docstring(machine: Any, strength: str, lists: dict[str, str], passed:
     )
 
 
-def _entries(machine: Any) -> dict[str, str]:
+def _entries(machine: type[Any]) -> dict[str, str]:
     """What a machine's docstring says of each of its parameters."""
     section = (inspect.getdoc(machine) or "").partition("Parameters\n----------\n")[2].partition("\nAttributes\n")[0]
     parts = re.split(r"^(?=[a-z]\w*(?:, \w+)* : )", section, flags=re.MULTILINE | re.IGNORECASE)

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from maxmargin._types import Array, IntArray
-from maxmargin.estimators.interface import levels_to_caller
+from maxmargin.estimators.interface import Machine, levels_to_caller
 
 #: Characters of ``cv`` in a message.
 LONG = 100
@@ -29,7 +29,7 @@ def _numbers(rows: Any) -> IntArray:
     return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
-def make_folds(machine: Any, cv: Any, X: Any, y: Array, groups: Any, kept: IntArray) -> list[Fold]:
+def make_folds(machine: Machine, cv: Any, X: Any, y: Array, groups: Any, kept: IntArray) -> list[Fold]:
     """The splits that ``cv`` makes of all rows, without those that do not count (of weight 0)."""
     splitter, named = check_cv(cv, y, classifier=is_classifier(machine)), repr(cv)
     named = named if len(named) <= LONG else f"{named[:LONG]}..."

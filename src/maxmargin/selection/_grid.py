@@ -12,7 +12,7 @@ from sklearn.model_selection import ParameterGrid
 from maxmargin._rows import count
 from maxmargin._types import Array, FloatArray
 from maxmargin._validation import resolve_gamma
-from maxmargin.estimators.interface import Training
+from maxmargin.estimators.interface import Machine, Training
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.selection._cells import Cell
 
@@ -24,7 +24,7 @@ DEFAULT_RIDGES = np.logspace(-4, 2, 7)
 DEFAULT_LINEAR_CS, DEFAULT_LAMS, DEFAULT_NUS = np.logspace(-4, 2, 10), np.logspace(-6, -1, 11), np.linspace(0.1, 0.8, 8)
 
 
-def default_values(machine: Any, name: str, X: Any, y: Array, weight: FloatArray) -> list[Any]:
+def default_values(machine: Machine, name: str, X: Any, y: Array, weight: FloatArray) -> list[Any]:
     """Values of a parameter that suit the data.
 
     C is measured in 1 / mean k(x, x), which is 1 for the Gaussian kernel and undoes the size of the features for the
@@ -54,14 +54,14 @@ def _has_open_width(kernel: Any) -> bool:
     return bool(kernel == "rbf")
 
 
-def _spread(machine: Any, y: Array) -> float:
+def _spread(machine: Machine, y: Array) -> float:
     """In what C grows: the standard deviation of the targets, where the loss is not a square."""
     squared = "squared" in str(getattr(machine, "loss", ""))
     spread = float(np.std(y)) if is_regressor(machine) and not squared else 1.0
     return spread if spread > 0 and np.isfinite(spread) else 1.0
 
 
-def _mean_square(machine: Any, X: Any, weight: FloatArray) -> float:
+def _mean_square(machine: Machine, X: Any, weight: FloatArray) -> float:
     """The mean of k(x, x)."""
     n = count(X)
     rows = np.arange(n)
@@ -70,7 +70,9 @@ def _mean_square(machine: Any, X: Any, weight: FloatArray) -> float:
     return mean if mean > 0 and np.isfinite(mean) else 1.0
 
 
-def make_cells(machine: Any, strength: str, grids: list[dict[str, list[Any]]], folds: int, raises: bool) -> list[Cell]:
+def make_cells(
+    machine: Machine, strength: str, grids: list[dict[str, list[Any]]], folds: int, raises: bool
+) -> list[Cell]:
     """All cells in scikit-learn's order; those with nonsense in them are an error, or closed from the start."""
     wrong: dict[str, str] = {}
     lines: dict[str, int] = {}
@@ -98,7 +100,7 @@ def _key(params: dict[str, Any]) -> str:
     return repr(sorted((name, repr(v) if isinstance(v, plain) else f"at {id(v)}") for name, v in params.items()))
 
 
-def _fault(machine: Any, params: dict[str, Any], wrong: dict[str, str]) -> str | None:
+def _fault(machine: Machine, params: dict[str, Any], wrong: dict[str, str]) -> str | None:
     """What is wrong with a cell; values that are wrong by themselves are added to ``wrong``, each once."""
     known = machine.get_params()
     for name in params:
@@ -152,7 +154,7 @@ def _neighbours(name: str, value: Any, cells: list[Cell]) -> list[float]:
     return [float(left), float(right)]
 
 
-def applied(machine: Any, params: dict[str, Any]) -> dict[str, Any]:
+def applied(machine: Machine, params: dict[str, Any]) -> dict[str, Any]:
     """The machine's own parameters: names such as ``kernel__left__gamma`` become a kernel with that value in it."""
     own = {name: value for name, value in params.items() if not name.startswith("kernel__")}
     inside = {name: value for name, value in params.items() if name.startswith("kernel__")}

@@ -19,8 +19,8 @@ from sklearn.utils import _safe_indexing
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import backend_for, blas_threads
 from maxmargin.estimators import KernelLeastSquares
-from maxmargin.estimators.interface import DIRECT_ROWS, Training, fitted_scaling, scaled
-from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.estimators.interface import DIRECT_ROWS, Machine, Training, fitted_scaling, scaled
+from maxmargin.selection._trainer import Line, SearchInput, Trained, Trainer
 from maxmargin.solvers import eigenvalues
 from maxmargin.solvers.least_squares import Eigen, LeastSquaresSolution, solve_eigen
 from maxmargin.solvers.least_squares_folds import Systems, pivoted_factor, solve_rows, solve_together
@@ -34,7 +34,7 @@ MOST_COLUMNS, LITTLE, TOO_MUCH = 0.2, 0.01, 0.5
 FEW_STRETCHES = 4
 
 
-def can_share_kernel(machine: Any, strengths: list[float], data: Data) -> bool:
+def can_share_kernel(machine: Machine, strengths: list[float], data: SearchInput) -> bool:
     """Whether the machine solves its system on the whole matrix, so that folds are parts of one matrix."""
     if type(machine) is not KernelLeastSquares or not np.isfinite(strengths).all():
         return False
@@ -42,7 +42,7 @@ def can_share_kernel(machine: Any, strengths: list[float], data: Data) -> bool:
     return direct and machine.n_landmarks is None and len(data.kept) <= DIRECT_ROWS
 
 
-def leaves_one_out(data: Data) -> bool:
+def leaves_one_out(data: SearchInput) -> bool:
     """Whether every fold is one row, held out from all others."""
     n = len(data.kept)
     alone = all(len(fold.held) == 1 and len(np.unique(fold.train)) == len(fold.train) == n - 1 for fold in data.folds)
@@ -54,7 +54,7 @@ class LeastSquaresTrainer(Trainer):
 
     method = "one stored matrix per kernel"
 
-    def __init__(self, machine: Any, data: Data, threads: int, scale: bool):
+    def __init__(self, machine: Machine, data: SearchInput, threads: int, scale: bool):
         self.machine, self.data, self.threads, self.scale = machine, data, threads, scale
         self.at_once = 1 if scale else len(data.folds)
         self.order = data.kept[np.argsort(_first_fold(data), kind="stable")]  # held-out rows are neighbours
@@ -86,7 +86,7 @@ class LeastSquaresTrainer(Trainer):
             self._stored = (params, fold, K)
         return self._stored[2]
 
-    def _values(self, machine: Any, fold: int | None) -> FloatArray:
+    def _values(self, machine: Machine, fold: int | None) -> FloatArray:
         X, rows, n = self.data.X, self.order, len(self.order)
         if machine._precomputed:
             return np.array(X[np.ix_(rows, rows)], dtype=np.float64)
@@ -190,7 +190,7 @@ class _LeftOutLine(_Line):
                     self._keep(lam, fold, scores)
 
 
-def _first_fold(data: Data) -> IntArray:
+def _first_fold(data: SearchInput) -> IntArray:
     """Of every row that counts, the first fold that holds it out."""
     first = np.full(len(data.y), len(data.folds))
     for number in reversed(range(len(data.folds))):

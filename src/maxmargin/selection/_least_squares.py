@@ -17,7 +17,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from maxmargin._types import FloatArray
 from maxmargin.estimators import LinearRegressor
-from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.estimators.interface import Machine
+from maxmargin.selection._trainer import Line, SearchInput, Trained, Trainer
 from maxmargin.solvers import eigenvalues
 
 #: Most rows of a closed form: it takes an eigendecomposition of their Gram matrix.
@@ -86,7 +87,7 @@ def leave_one_out_residuals(
     return residuals
 
 
-def has_closed_form(machine: Any, cv: Any, n: int) -> bool:
+def has_closed_form(machine: Machine, cv: Any, n: int) -> bool:
     """Whether every fold of this search is one row, and the machine plain least squares."""
     return (
         isinstance(cv, LeaveOneOut)
@@ -101,7 +102,7 @@ class ClosedFormTrainer(Trainer):
 
     method = "leave-one-out in closed form"
 
-    def __init__(self, machine: Any, data: Data):
+    def __init__(self, machine: Machine, data: SearchInput):
         self.machine, self.data, self.at_once = machine, data, len(data.folds)
         rows = data.X[data.kept]
         self.K = np.asarray(safe_sparse_dot(rows, rows.T, dense_output=True), dtype=np.float64)
@@ -111,7 +112,7 @@ class ClosedFormTrainer(Trainer):
 
 
 class _ClosedFormLine(Line):
-    def __init__(self, trainer: ClosedFormTrainer, machine: Any):
+    def __init__(self, trainer: ClosedFormTrainer, machine: Machine):
         self.trainer, self.machine, self.lock = trainer, machine, threading.Lock()
         self.predictions: dict[float, FloatArray] = {}
 

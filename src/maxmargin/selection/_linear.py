@@ -15,10 +15,10 @@ from maxmargin._types import FloatArray, RowData
 from maxmargin.backends import Design, backend_for
 from maxmargin.certificates import worst
 from maxmargin.estimators import LinearClassifier, LinearRegressor, LinearSVC, LinearSVR
-from maxmargin.estimators.interface import Training, fitted_scaling, judged_tasks, scaled, seed_of
+from maxmargin.estimators.interface import Machine, Training, fitted_scaling, judged_tasks, scaled, seed_of
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import relative
-from maxmargin.selection._trainer import Data, Line, Trained, Trainer
+from maxmargin.selection._trainer import Line, SearchInput, Trained, Trainer
 from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_solver
 
 #: Machines whose tasks are solved one by one by the linear solvers.
@@ -27,7 +27,7 @@ MACHINES = (LinearSVC, LinearSVR, LinearClassifier, LinearRegressor)
 KEPT_BYTES = 2**27
 
 
-def can_share_rows(machine: Any, strengths: list[float]) -> bool:
+def can_share_rows(machine: Machine, strengths: list[float]) -> bool:
     """Whether the machine is linear, with plain two-class or real-valued tasks."""
     if type(machine) not in MACHINES or not np.isfinite(strengths).all():
         return False
@@ -50,7 +50,7 @@ class LinearTrainer(Trainer):
 
     method = "rows laid out once per fold"
 
-    def __init__(self, machine: Any, strength: str, data: Data):
+    def __init__(self, machine: Machine, strength: str, data: SearchInput):
         self.machine, self.strength, self.data = machine, strength, data
         self.at_once = len(data.folds)
         self._rows: dict[int, _FoldRows] = {}
@@ -67,12 +67,12 @@ class LinearTrainer(Trainer):
         machine = copy.copy(self.machine).set_params(**params)
         return _LinearLine(self, machine, repr(params), {fold: self._fold_rows(fold, machine) for fold in folds})
 
-    def _fold_rows(self, fold: int, machine: Any) -> _FoldRows:
+    def _fold_rows(self, fold: int, machine: Machine) -> _FoldRows:
         """What the folds' fits share; a line begins without solutions."""
         data = self.data
         train, held = data.folds[fold]
         train = np.sort(train)
-        described = machine._described(Training(data.X, data.y, data.weight[train], train, len(data.y)))
+        described = machine._described(data.training(train))
         known = self._rows.get(fold)
         if known is None or len(known.data.kept) != len(described.kept) or (known.scaling is None) == machine.scale:
             rows = described.X_kept
@@ -84,7 +84,7 @@ class LinearTrainer(Trainer):
 
 
 class _LinearLine(Line):
-    def __init__(self, trainer: LinearTrainer, machine: Any, number: str, rows: dict[int, _FoldRows]):
+    def __init__(self, trainer: LinearTrainer, machine: Machine, number: str, rows: dict[int, _FoldRows]):
         self.trainer, self.machine, self.number, self.rows = trainer, machine, number, rows
 
     def train(self, fold, strength, gap):

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from maxmargin._rows import dense
 from maxmargin._types import FloatArray
 from maxmargin.estimators import SVC, LinearSVC
-from maxmargin.estimators.interface import fitted_scaling, scaled
+from maxmargin.estimators.interface import Machine, fitted_scaling, scaled
 from maxmargin.kernels import Linear
 from maxmargin.selection._exact_path import exact_path
 from maxmargin.selection._grid import default_values
@@ -60,7 +60,7 @@ class Path:
 
 
 def regularization_path(
-    estimator: Any,
+    estimator: Machine,
     X: Any,
     y: Any,
     *,
@@ -131,7 +131,7 @@ def _checked(Cs: Any) -> list[float]:
     return [float(C) for C in listed]
 
 
-def _picked(estimator: Any, strength: str, data: Any) -> list[float]:
+def _picked(estimator: Machine, strength: str, data: Any) -> list[float]:
     """Values of the strength that suit the rows as the machine sees them."""
     rows = data.X_kept
     if getattr(estimator, "scale", False):
@@ -170,7 +170,7 @@ def _alphas(models: list[Any], n: int) -> FloatArray | None:
     return table
 
 
-def _exact(estimator: Any, X: Any, y: Any, sample_weight: Any, data: Any, first: float, last: float) -> Path:
+def _exact(estimator: Machine, X: Any, y: Any, sample_weight: Any, data: Any, first: float, last: float) -> Path:
     """The exact path of a two-class machine with the hinge loss."""
     linear = isinstance(estimator, LinearSVC) and estimator.loss == "hinge" and estimator.penalty == "l2"
     linear = linear and not estimator.scale

@@ -13,6 +13,7 @@ from sklearn.metrics._scorer import _BaseScorer
 from sklearn.utils import _safe_indexing
 
 from maxmargin._types import Array, FloatArray, IntArray
+from maxmargin.estimators.interface import Machine
 
 #: Parts of a fold's rows that a scorer without values per row is asked for.
 PARTS = 10
@@ -31,7 +32,7 @@ class Held(NamedTuple):
     needs_rows: bool = False  # whether predict looks at the rows
 
 
-def known_scores(machine: Any, labels: Any, scores: FloatArray) -> Callable[[IntArray | None], Any]:
+def known_scores(machine: Machine, labels: Any, scores: FloatArray) -> Callable[[IntArray | None], Any]:
     """For :class:`Held`: the machine as if it were fitted, with the scores (rows, tasks) of its tasks known."""
 
     def model(part: IntArray | None) -> Any:
@@ -40,7 +41,7 @@ def known_scores(machine: Any, labels: Any, scores: FloatArray) -> Callable[[Int
     return model
 
 
-def predictor(machine: Any, labels: Any, scores: FloatArray) -> Any:
+def predictor(machine: Machine, labels: Any, scores: FloatArray) -> Any:
     """The machine as if it were fitted, for the rows whose scores (rows, tasks) are given."""
     model = copy.copy(machine)
     if is_regressor(model):
@@ -75,7 +76,7 @@ class Scorer:
     ``scoring=None`` is the machine's own ``score``: the share of rows that are right, or R^2.
     """
 
-    def __init__(self, machine: Any, scoring: Any):
+    def __init__(self, machine: Machine, scoring: Any):
         if isinstance(scoring, (list, tuple, set, dict)):
             raise ValueError(f"scoring must be one scorer, its name, or None; got {scoring!r}")
         self.plain = scoring is None or (isinstance(scoring, str) and scoring in ("accuracy", "r2"))

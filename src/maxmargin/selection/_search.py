@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._validation import unchanged_by_errors
 from maxmargin.backends import effective_threads, single_threaded_blas
-from maxmargin.estimators.interface import InterruptFlag, KernelModel, fitted_scaling, levels_to_caller, scaled
+from maxmargin.estimators.interface import InterruptFlag, KernelModel, Machine, fitted_scaling, levels_to_caller, scaled
 from maxmargin.selection._cells import Cell
 from maxmargin.selection._document import search_docstring
 from maxmargin.selection._folds import make_folds
@@ -40,7 +40,7 @@ from maxmargin.selection._results import best_cell, cv_results
 from maxmargin.selection._run import Search
 from maxmargin.selection._scoring import Scorer
 from maxmargin.selection._stored import StoredTrainer, can_store
-from maxmargin.selection._trainer import Data, FitTrainer, Trainer
+from maxmargin.selection._trainer import FitTrainer, SearchInput, Trainer
 
 #: How often a grid that the search picked by itself is made finer around the best cell.
 REFINEMENTS = 2
@@ -159,7 +159,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         weight[checked.kept] = checked.weight
         targets = checked.y[:, 0] if np.shape(checked.y)[1:] == (1,) else checked.y
         folds = make_folds(machine, self.cv, checked.X, targets, groups, checked.kept)
-        data = Data(checked.X, targets, weight, sample_weight is not None, checked.kept, folds)
+        data = SearchInput(checked.X, targets, weight, sample_weight is not None, checked.kept, folds)
         raises = self.error_score == "raise"
         grids = [self._grid(machine, data, given) for given in self._given_grids()]
         cells = make_cells(machine, self._strength, grids, len(folds), raises)
@@ -188,7 +188,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         given = self.param_grid or {}
         return [given] if isinstance(given, dict) else list(given)
 
-    def _grid(self, machine: Any, data: Data, given: dict[str, Any]) -> dict[str, list[Any]]:
+    def _grid(self, machine: Machine, data: SearchInput, given: dict[str, Any]) -> dict[str, list[Any]]:
         given = dict(given)
         for name, parameter in self._lists.items():
             values = getattr(self, name)
@@ -215,7 +215,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         """Whether the search picked the values of a list by itself, so that it may go on picking."""
         return getattr(self, name) is None and not any(parameter in given for given in self._given_grids())
 
-    def _trainer(self, machine: Any, data: Data, cells: list[Cell], scorer: Scorer) -> Trainer:
+    def _trainer(self, machine: Machine, data: SearchInput, cells: list[Cell], scorer: Scorer) -> Trainer:
         """The fastest that serves every line."""
         if not any(cell.open for cell in cells):
             raise ValueError(f"no cell of the grid makes sense: {cells[0].status}")
@@ -238,7 +238,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             return LinearTrainer(machine, self._strength, data)
         return FitTrainer(machine, self._strength, data, threads, self._scales_here)
 
-    def _line_parameters(self, machine: Any, params: dict[str, Any]) -> dict[str, Any]:
+    def _line_parameters(self, machine: Machine, params: dict[str, Any]) -> dict[str, Any]:
         """The machine's parameters of a cell, without the strength."""
         return applied(machine, {name: value for name, value in params.items() if name != self._strength})
 
@@ -284,7 +284,9 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         simplest = 1 if self._strength == "C" else -1  # much lambda, or nu, is little C
         return best_cell(cells, self.one_standard_error and not plain, simplest)
 
-    def _publish(self, machine: Any, trainer: Trainer, cells: list[Cell], scorer: Scorer, ended: str | None) -> None:
+    def _publish(
+        self, machine: Machine, trainer: Trainer, cells: list[Cell], scorer: Scorer, ended: str | None
+    ) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.cv_results_, self.method_ = cv_results(cells), trainer.method
@@ -305,7 +307,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
                 stacklevel=levels_to_caller(),
             )
 
-    def _refit(self, machine: Any, X: Any, y: Any, sample_weight: Any, began: float) -> None:
+    def _refit(self, machine: Machine, X: Any, y: Any, sample_weight: Any, began: float) -> None:
         """Fit the winner to all rows."""
         start = time.perf_counter()
         model = clone(machine).set_params(**applied(machine, self.best_params_))

@@ -15,10 +15,10 @@ from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import cache_bytes
 from maxmargin.backends import WholeMatrix, backend_for
 from maxmargin.estimators import SVC, SVR
-from maxmargin.estimators.interface import Training, fitted_scaling, scaled
+from maxmargin.estimators.interface import Machine, Training, fitted_scaling, scaled
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import DualQP
-from maxmargin.selection._trainer import Data, FitTrainer, Line, Trained, Trainer
+from maxmargin.selection._trainer import FitTrainer, Line, SearchInput, Trained, Trainer
 from maxmargin.solvers import StoredTasks
 
 #: Parameters that change the matrix, or the bounds in proportion, and nothing else.
@@ -27,7 +27,7 @@ OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "C")
 TIGHT = 1e-4
 
 
-def can_store(machine: Any, strengths: list[float], data: Data) -> bool:
+def can_store(machine: Machine, strengths: list[float], data: SearchInput) -> bool:
     """Whether the machine's problems differ by their cost alone, and the matrix may be stored."""
     n, classes = len(data.kept), data.classes(machine)
     known = isinstance(machine, (SVC, SVR)) and type(machine)._problems in (SVC._problems, SVR._problems)
@@ -40,7 +40,7 @@ def can_store(machine: Any, strengths: list[float], data: Data) -> bool:
     return plain and WholeMatrix.fits(n, cache_bytes(machine.cache_size) - _copies(machine, n, classes))
 
 
-def _copies(machine: Any, n: int, classes: int) -> int:
+def _copies(machine: Machine, n: int, classes: int) -> int:
     """Bytes of kernel values that are copied: for pairs of classes, the lines of held-out rows."""
     return 4 * n**2 if classes > 2 and machine._multiclass == "ovo" else 0
 
@@ -61,7 +61,7 @@ class StoredTrainer(Trainer):
 
     method = "one stored matrix per kernel"
 
-    def __init__(self, machine: Any, data: Data, threads: int, scale: bool):
+    def __init__(self, machine: Machine, data: SearchInput, threads: int, scale: bool):
         self.machine, self.data, self.threads, self.scale = machine, data, threads, scale
         self.backend = backend_for(machine.device)
         self.memory = cache_bytes(machine.cache_size) - _copies(machine, len(data.kept), data.classes(machine))
@@ -85,7 +85,7 @@ class StoredTrainer(Trainer):
         tasks = {fold: self._fold_tasks(fold, machine, key) for fold in folds}
         return _StoredLine(self, machine, params, stored, tasks)
 
-    def _values(self, machine: Any, matrix: WholeMatrix) -> tuple[Array, FloatArray]:
+    def _values(self, machine: Machine, matrix: WholeMatrix) -> tuple[Array, FloatArray]:
         """The matrix of the machine's kernel; a width that is left to the data is that of all rows."""
         rows, n = self.order, len(self.order)
         data = Training(matrix.X, self.data.y[rows], self.data.weight[rows], np.arange(n), n)
@@ -106,11 +106,11 @@ class StoredTrainer(Trainer):
             self._matrices[number] = WholeMatrix(self.backend, rows, memory, self.threads)
         return self._matrices[number]
 
-    def _fold_tasks(self, fold: int, machine: Any, key: tuple[Any, ...]) -> _FoldTasks:
+    def _fold_tasks(self, fold: int, machine: Machine, key: tuple[Any, ...]) -> _FoldTasks:
         if (fold, *key) not in self._tasks:
             train, data = np.sort(self.data.folds[fold].train), self.data
             train = train[np.argsort(self.place[train], kind="stable")]
-            training = Training(data.X, data.y, data.weight[train], train, len(data.y))
+            training = data.training(train)
             training = training._replace(extra=machine._describe(training))
             problems = [(self.place[rows], problem.qp) for rows, problem in machine._problems(training, None)]
             self._tasks[(fold, *key)] = self._laid_out(training, problems, self.place[data.folds[fold].held])
@@ -143,7 +143,7 @@ class StoredTrainer(Trainer):
 
 
 class _StoredLine(Line):
-    def __init__(self, trainer: StoredTrainer, machine: Any, params: dict[str, Any], stored: Any, tasks: Any):
+    def __init__(self, trainer: StoredTrainer, machine: Machine, params: dict[str, Any], stored: Any, tasks: Any):
         self.trainer, self.machine, self.params = trainer, machine, params
         self.stored: dict[int, tuple[Array, FloatArray]] = stored
         self.tasks: dict[int, _FoldTasks] = tasks

@@ -15,13 +15,13 @@ from sklearn.utils.metaestimators import _safe_split
 
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import cache_bytes
-from maxmargin.estimators.interface import fitted_scaling, scaled
+from maxmargin.estimators.interface import Machine, Training, fitted_scaling, scaled
 from maxmargin.selection._folds import Fold
 from maxmargin.selection._scoring import Held, known_scores
 
 
 @dataclass(frozen=True)
-class Data:
+class SearchInput:
     """Checked input of a search."""
 
     X: Any
@@ -31,11 +31,15 @@ class Data:
     kept: IntArray
     folds: list[Fold]
 
-    def classes(self, machine: Any) -> int:
+    def training(self, rows: IntArray) -> Training:
+        """Some of the rows as a fit has its input."""
+        return Training(self.X, self.y, self.weight[rows], rows, len(self.y))
+
+    def classes(self, machine: Machine) -> int:
         """Number of classes; 0 for real targets."""
         return len(np.unique(self.y[self.kept])) if is_classifier(machine) else 0
 
-    def held_out(self, fold: int, machine: Any, labels: Any, scores: FloatArray) -> Held:
+    def held_out(self, fold: int, machine: Machine, labels: Any, scores: FloatArray) -> Held:
         """The held-out rows of a fold, whose scores (rows, tasks) are known."""
         held = self.folds[fold].held
         model = known_scores(machine, labels, scores)
@@ -72,8 +76,8 @@ class Line(ABC):
 class Trainer(ABC):
     """Makes lines; ``at_once`` is the number of folds that a line may have, ``method`` says what is shared."""
 
-    machine: Any
-    data: Data
+    machine: Machine
+    data: SearchInput
     at_once: int
     method: ClassVar[str]
     loosens: bool = True  # whether a cell may be trained to a gap wider than the machine's own goal
@@ -91,7 +95,7 @@ class FitTrainer(Trainer):
 
     method = "one fit per cell"
 
-    def __init__(self, machine: Any, strength: str, data: Data, threads: int, scale: bool):
+    def __init__(self, machine: Machine, strength: str, data: SearchInput, threads: int, scale: bool):
         self.machine, self.strength, self.data, self.threads = machine, strength, data, threads
         self.at_once, self.scale = len(data.folds), scale
         self.loosens = bool(loose(machine, math.inf))
@@ -136,7 +140,7 @@ def certified_gap(model: Any) -> float:
     return math.nan if certificate is None or certificate.method == "estimated" else float(certificate.relative_gap)
 
 
-def loose(machine: Any, gap: float) -> dict[str, float]:
+def loose(machine: Machine, gap: float) -> dict[str, float]:
     """Parameters that let the machine stop at this relative gap."""
     if hasattr(machine, "gap_tol"):
         return {"gap_tol": gap} if machine.gap_tol is None else {}

@@ -108,13 +108,13 @@ class Gram(Protocol):
         """The whole (n, n) matrix in float64; for small problems."""
 
     def lazy_matrix(self, index: IntArray) -> tuple[FloatArray, LazyRows | None]:
-        """The whole matrix with the lines ``index`` filled; the inner solver fills others, or all are there (None)."""
+        """The whole matrix with the rows ``index`` filled; the inner solver fills others, or all are there (None)."""
 
     def add_product(self, f: FloatArray, index: IntArray, delta: FloatArray) -> None:
         """f += K[:, index] @ delta, in place."""
 
-    def product(self, beta: FloatArray, lines: IntArray | None = None) -> FloatArray:
-        """K[lines] @ beta computed afresh in float64; beta is (n,) or (n, k)."""
+    def product(self, beta: FloatArray, rows: IntArray | None = None) -> FloatArray:
+        """K[rows] @ beta computed afresh in float64; beta is (n,) or (n, k)."""
 
     @property
     def recomputes(self) -> bool:
@@ -123,8 +123,8 @@ class Gram(Protocol):
     def within(self, index: IntArray) -> Gram:
         """The matrix of some of the rows, to be used in turn with this one."""
 
-    def cross(self, lines: IntArray, columns: IntArray) -> FloatArray:
-        """K[lines, columns] in float64."""
+    def cross(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """K[rows, columns] in float64."""
 
     def in_float64(self) -> Gram:
         """The same matrix with blocks in float64."""

@@ -17,8 +17,8 @@ from scipy.linalg import cholesky, solve_triangular
 from maxmargin._stop import heed
 from maxmargin._types import FloatArray
 
-#: Lines of a panel, and of what is multiplied together.
-PANEL, STRIP = 256, 2048
+#: Rows of a panel, and of what is multiplied together.
+PANEL, PIECE = 256, 2048
 #: Rows up to which eigenvalues take a fraction of a second, and seconds between two looks at those that take longer.
 QUICK, LOOK = 500, 0.05
 
@@ -28,14 +28,14 @@ def factorise(A: FloatArray) -> None:
     n = len(A)
     for first in range(0, n, PANEL):
         last = min(first + PANEL, n)
-        for top in range(first, n, STRIP):
+        for top in range(first, n, PIECE):
             heed()
-            bottom = min(top + STRIP, n)
+            bottom = min(top + PIECE, n)
             A[top:bottom, first:last] -= A[top:bottom, :first] @ A[first:last, :first].T
         corner = cholesky(A[first:last, first:last], lower=True, check_finite=False)
         A[first:last, first:last] = corner
-        for top in range(last, n, STRIP):
-            rows = slice(top, min(top + STRIP, n))
+        for top in range(last, n, PIECE):
+            rows = slice(top, min(top + PIECE, n))
             A[rows, first:last] = solve_triangular(corner, A[rows, first:last].T, lower=True, check_finite=False).T
 
 
@@ -47,21 +47,21 @@ def invert(L: FloatArray) -> None:
         own = np.tril(L[first:last, first:last])
         corner = solve_triangular(own, np.eye(last - first), lower=True, check_finite=False)
         line = np.empty((last - first, first))
-        for left in range(0, first, STRIP):
+        for left in range(0, first, PIECE):
             heed()
-            right = min(left + STRIP, first)
+            right = min(left + PIECE, first)
             below = np.tril(L[left:right, left:right])
             line[:, left:right] = L[first:last, left:right] @ below
             line[:, left:right] += L[first:last, right:first] @ L[right:first, left:right]
         L[first:last, :first] = -corner @ line
         L[first:last, first:last] = corner
-    for first in range(0, n, PANEL):  # its transpose times itself; lines above are no longer needed
+    for first in range(0, n, PANEL):  # its transpose times itself; rows above are no longer needed
         last = min(first + PANEL, n)
         own = np.tril(L[first:last, first:last])
         line = own.T @ np.concatenate([L[first:last, :first], own], axis=1)
-        for top in range(last, n, STRIP):
+        for top in range(last, n, PIECE):
             heed()
-            rows = slice(top, min(top + STRIP, n))
+            rows = slice(top, min(top + PIECE, n))
             line += L[rows, first:last].T @ L[rows, :last]
         L[first:last, :last] = line
 

@@ -169,8 +169,8 @@ def solve_classes(
 
     ``weight(m, o)`` (n,) is the curvature between two classes, never positive for m != o; ``most`` its largest value.
     """
-    d, (lines, k) = design.d, rhs.shape
-    matrix = np.zeros((k, lines, k, lines))
+    d, (height, k) = design.d, rhs.shape
+    matrix = np.zeros((k, height, k, height))
     for m in range(k):
         for o in range(m, k):
             if watch.must_stop(0):
@@ -182,19 +182,19 @@ def solve_classes(
         # the same added to all intercepts changes nothing; and where no row is between, they go on until one is
         size = np.array([matrix[m, d, m, d] for m in range(k)])
         matrix[:, d, :, d] += size.mean() / k if size.any() else most * np.eye(k)
-    direction = solve_equilibrated(matrix.reshape(k * lines, k * lines), np.ascontiguousarray(rhs.T).ravel())
-    return np.ascontiguousarray(direction.reshape(k, lines).T)
+    direction = solve_equilibrated(matrix.reshape(k * height, k * height), np.ascontiguousarray(rhs.T).ravel())
+    return np.ascontiguousarray(direction.reshape(k, height).T)
 
 
 def _block(design: Design, bias: bool, weight: FloatArray) -> FloatArray:
     """(X, 1)' diag(weight) (X, 1) for weights >= 0, without the ones if there is no intercept."""
-    d, lines = design.d, design.d + int(bias)
-    block = np.zeros((lines, lines))
+    d, height = design.d, design.d + int(bias)
+    block = np.zeros((height, height))
     used = np.flatnonzero(weight)
     if len(used) == 0:
         return block
     part, weight = design.take(used), weight[used]
-    block[:d, :d] = part.gram(weight)
+    block[:d, :d] = part.curvature(weight)
     if bias:
         block[:d, d] = block[d, :d] = part.combine(weight)
         block[d, d] = weight.sum()

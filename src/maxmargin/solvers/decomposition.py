@@ -1,7 +1,7 @@
 """Decomposition: solve a small working set exactly, update the gradient with the rows that moved, repeat.
 
 Problem: the dual QP of :mod:`maxmargin.problems`, any size.
-Algorithm: problems of at most ``whole_size`` rows are one working set; lines of K are filled as pairwise steps ask for
+Algorithm: problems of at most ``whole_size`` rows are one working set; rows of K are filled as pairwise steps ask for
 them, and Newton steps finish. Where pairwise steps crawl (large C, few directions) both take turns. Where both crawl an
 interior-point method finds the neighbourhood of the optimum, from which they go on; if they crawl even there, the fit
 ends. Larger problems are solved by :mod:`.blocks`.
@@ -142,6 +142,6 @@ class Decomposition:
 
 
 def scores(K: FloatArray, beta: FloatArray) -> FloatArray:
-    """K beta from the lines of K where beta is not 0: the only ones sure to be filled."""
+    """K beta from the rows of K where beta is not 0: the only ones sure to be filled."""
     support = np.flatnonzero(beta)
     return beta[support] @ K[support]

@@ -129,7 +129,7 @@ class _Run:
         """All active rows once; the width of the violated interval."""
         self.visited += self.count
         self.count, lowest, highest, seed = self.backend.coordinate_epoch(
-            self.design.rows, self.w, self.beta, self.form, self.q, self.active, self.count, self.sums, self.old,
+            self.design.X, self.w, self.beta, self.form, self.q, self.active, self.count, self.sums, self.old,
             self.seed,
         )  # fmt: skip
         self.seed = np.uint64(seed)

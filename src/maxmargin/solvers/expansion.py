@@ -262,8 +262,8 @@ class BudgetRun(Run):
         if top:
             row_of = np.maximum(kept.own[:top], 0)  # an empty slot has any row, without weight
             rows = self.source.prepared(kept.vectors[:top]) if merging else self.source.rows(row_of)
-            backend.tile(self.program, rows, block, out=self._cross, lines=np.arange(top))
-        backend.tile(self.program, block, block, out=self._cross, lines=slots + np.arange(m))
+            backend.tile(self.program, rows, block, out=self._cross, slots=np.arange(top))
+        backend.tile(self.program, block, block, out=self._cross, slots=slots + np.arange(m))
         X = self.source.dense(row) if merging else np.zeros((m, 0))
         known = Visited(row, self.push[visits], np.zeros(m), self._cross, X)
         lam, batch, bias = self.options[:3]

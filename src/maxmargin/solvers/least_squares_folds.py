@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from maxmargin._stop import heed
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.backends import run_queue, run_strips
+from maxmargin.backends import run_queue, run_shares
 
 #: Rows that are drawn together, and the shift of their matrix, relative to its trace.
 DRAWN, SHIFT = 64, 1e-13
@@ -137,14 +137,14 @@ def solve_rows(K: FloatArray, Y: FloatArray, lam: float) -> FloatArray | None:
 
 
 def _product(A: FloatArray, columns: FloatArray, threads: int) -> FloatArray:
-    """A times all columns of an array (n, ...), by strips: threads of BLAS's own would wait for each other."""
+    """A times all columns of an array (n, ...), by shares: threads of BLAS's own would wait for each other."""
     flat = columns.reshape(columns.shape[0], math.prod(columns.shape[1:]))
     out = np.empty((len(A), flat.shape[1]))
 
-    def strip(first: int, last: int) -> None:
+    def share(first: int, last: int) -> None:
         np.matmul(A[first:last], flat, out=out[first:last])
 
-    run_strips(strip, len(A), threads)
+    run_shares(share, len(A), threads)
     return out.reshape(len(A), *columns.shape[1:])
 
 

@@ -188,7 +188,7 @@ class _Run:
                 return solve_by_products(self.design, diagonal, weight, -gradient, self.problem.fit_intercept)
         weight = self._sampled(weight)
         matrix = np.zeros((len(gradient), len(gradient)))  # the upper triangle will do
-        self.design.upper_gram(weight, matrix[:d, :d])
+        self.design.upper_curvature(weight, matrix[:d, :d])
         matrix.flat[: (len(gradient) + 1) * d : len(gradient) + 1] += diagonal
         if self.problem.fit_intercept:
             matrix[:d, d], matrix[d, d] = self.design.combine(weight), weight.sum()
@@ -211,7 +211,7 @@ def narrower(inner: int) -> float:
 
 
 def by_rows(design: Design, diagonal: FloatArray, weight: FloatArray, rhs: FloatArray, bias: bool) -> FloatArray:
-    """(D + X'WX)^-1 rhs through the matrix W^-1 + X D^-1 X', of as many lines as there are rows (Woodbury).
+    """(D + X'WX)^-1 rhs through the matrix W^-1 + X D^-1 X', as large as there are rows (Woodbury).
 
     With an intercept the system is bordered by the column of ones, whose own diagonal is 0.
     """

@@ -154,7 +154,7 @@ class Run:
     def advance(self, visits: Array, eta: float = 0.0, averaged: bool = False) -> int:
         """Steps over ``visits`` (passes, rows) at the rate ``eta``, or 1/(lam t) if that is 0; the violations."""
         return self.backend.stochastic_steps(
-            self.design.rows, self.push, visits, self.batch, self.vectors, self.lam, float(eta), self.radius, self.bias,
+            self.design.X, self.push, visits, self.batch, self.vectors, self.lam, float(eta), self.radius, self.bias,
             averaged,
         )  # fmt: skip
 

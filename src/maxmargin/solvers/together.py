@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.backends import KernelGram, Stored
+from maxmargin.backends import KernelGram, Stored, by_appearance
 from maxmargin.problems import DualQP
 from maxmargin.solvers._base import Watch
+
+if TYPE_CHECKING:
+    from maxmargin.backends import NumbaBackend
 
 #: Pairwise steps that a task may take, for each of its rows and so many more.
 STEPS, MORE_ROWS = 20, 50
@@ -79,9 +82,11 @@ def can_solve_together(gram: KernelGram, longest: int, watch: Watch) -> bool:
     return fits and small < size < large and gram.is_compiled
 
 
-def solve_together(tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, exact: bool = True) -> Together:
+def solve_together(
+    backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, exact: bool = True
+) -> Together:
     """Solve the tasks; ``exact``: their scores are those of float64, and so is the violation that ends them."""
-    order, place = _by_appearance(tasks.rows, gram.n)
+    order, place = by_appearance(tasks.rows, gram.n)
     K, diagonal = gram.stored(order)
     batch = Stored(tasks.pointers, place[tasks.rows], tasks.linear, tasks.lower, tasks.upper, tasks.epsilon)
     count, longest = len(tasks.pointers) - 1, int(np.diff(tasks.pointers).max())
@@ -95,7 +100,7 @@ def solve_together(tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, e
             if watch.must_stop(0):
                 return Together(beta, f, None, steps, np.zeros(count, dtype=bool), entries)
             own = batch._replace(pointers=batch.pointers[part.start : part.stop + 1])
-            taken[part], violations = gram.backend.solve_together(
+            taken[part], violations = backend.solve_together(
                 K, diagonal, own, beta, f, goal[part], min(LARGEST_BLOCK, longest), most, threads
             )
             finished[part] = violations <= goal[part]
@@ -107,16 +112,6 @@ def solve_together(tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, e
         if not (taken < most).all() or not taken.any():
             break
     return Together(beta, f, error, steps, finished, entries)
-
-
-def _by_appearance(rows: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """(the rows in the order in which they first appear, the place of each in it): of pairs of classes, by class."""
-    first = np.full(n, len(rows), dtype=np.int64)
-    first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
-    present = np.flatnonzero(first < len(rows))
-    order, place = present[np.argsort(first[present])], np.full(n, -1, dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return order, place
 
 
 def _parts(pointers: IntArray) -> Iterator[slice]:

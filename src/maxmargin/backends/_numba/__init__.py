@@ -28,7 +28,7 @@ from maxmargin.backends._numba import newton as newton_steps
 from maxmargin.backends._numba.design import CompiledDesign
 from maxmargin.backends._numba.tiles import SHORT_SUM
 from maxmargin.backends._rows import Csr, as_csr, as_dense
-from maxmargin.backends._threads import run_parallel, run_queue, run_strips
+from maxmargin.backends._threads import run_parallel, run_queue, run_shares
 
 #: Rows of a linear model whose elementwise work is worth a second thread.
 ROWS_PER_THREAD = 2**15
@@ -58,12 +58,12 @@ class NumbaBackend(Backend):
     def streams(self, program):
         return len(program.bases) == 1 and program.bases[0].kind == "dot"
 
-    def tile(self, program, A, B, out=None, lines=None, threads=1, column=0):
+    def tile(self, program, A, B, out=None, slots=None, threads=1, column=0):
         if column or not self.streams(program):
-            return super().tile(program, A, B, out, lines, threads, column)
+            return super().tile(program, A, B, out, slots, threads, column)
         out = np.empty((A.n, B.n), dtype=B.dtype) if out is None else out
-        lines = np.arange(A.n) if lines is None else lines
-        _stream(program, A, B, _no_weights(A), np.empty((0, B.n)), lines, out, threads)
+        slots = np.arange(A.n) if slots is None else slots
+        _stream(program, A, B, _no_weights(A), np.empty((0, B.n)), slots, out, threads)
         return out
 
     def symmetric_tile(self, program, rows, threads=1, out=None):
@@ -74,8 +74,8 @@ class NumbaBackend(Backend):
         def piece(first):
             heed()  # a matrix that a solver stores is one part, and is not left half done
             last = min(first + PIECE, rows.n)
-            upper, lines = rows.slice(0, last), np.arange(last)
-            run = _streaming(program, upper, rows, _no_weights(upper), np.empty((0, rows.n)), lines, out)
+            upper, slots = rows.slice(0, last), np.arange(last)
+            run = _streaming(program, upper, rows, _no_weights(upper), np.empty((0, rows.n)), slots, out)
             run(*_no_mirror(rows), first, last)
             tiles.mirror(out, first, last)
 
@@ -86,14 +86,14 @@ class NumbaBackend(Backend):
             run_queue([partial(piece, first) for first in firsts], min(threads, 1 + pairs // VALUES_PER_THREAD))
         return out
 
-    def add_product(self, program, A, B, delta, f, threads=1, out=None, lines=None):
+    def add_product(self, program, A, B, delta, f, threads=1, out=None, slots=None):
         if not self.streams(program):
-            super().add_product(program, A, B, delta, f, threads, out, lines)
+            super().add_product(program, A, B, delta, f, threads, out, slots)
             return
         weights = Csr(np.arange(A.n + 1), np.zeros(A.n, dtype=np.int32), np.asarray(delta, dtype=A.dtype), 1)
         out = np.empty((0, B.n), dtype=B.dtype) if out is None else out
-        lines = np.empty(0, dtype=np.intp) if lines is None else lines
-        _stream(program, A, B, weights, f.reshape(1, -1), lines, out, threads)
+        slots = np.empty(0, dtype=np.intp) if slots is None else slots
+        _stream(program, A, B, weights, f.reshape(1, -1), slots, out, threads)
 
     def product(self, program, A, B, coef, threads=1, short_sum=SHORT_SUM):
         if not self.streams(program):
@@ -132,24 +132,24 @@ class NumbaBackend(Backend):
             return super().many_products(program, rows, pointers, index, coef, threads)
         f, coef = np.zeros(coef.shape), np.ascontiguousarray(coef, dtype=X.dtype)
 
-        def strip(first):
+        def share(first):
             code = program.code
             stream.stream_tasks(pointers, index, X, rows.scalars, code, coef, SHORT_SUM, first, threads, f)
 
-        run_parallel([partial(strip, first) for first in range(threads)], threads)
+        run_parallel([partial(share, first) for first in range(threads)], threads)
         return f
 
     def distances(self, kind, A, B, out):
         (tiles.l1_distances if kind == "l1" else tiles.chi2_distances)(A, B, out)
 
-    def run_program(self, code, tiles, left, right, out, lines, start):
-        program.run_program(code, tiles, left, right, out, lines, start)
+    def run_program(self, code, tiles, left, right, out, slots, start):
+        program.run_program(code, tiles, left, right, out, slots, start)
 
     def largest(self, values, count):
         return choose.largest(values, count)
 
-    def accumulate(self, f, rows, lines, delta, start, stop):
-        tiles.accumulate(f, rows, lines, delta, start, stop)
+    def accumulate(self, f, rows, slots, delta, start, stop):
+        tiles.accumulate(f, rows, slots, delta, start, stop)
 
     def pair_block(self, K, grad, beta, box, options, lazy=None):
         lazy = all_filled(len(K)) if lazy is None else lazy
@@ -180,32 +180,32 @@ class NumbaBackend(Backend):
         """
         sums: dict[int, float] = {}
 
-        def strip(first, last):
+        def share(first, last):
             sums[first] = slopes.smoothed(
                 f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, first, last
             )
 
-        run_strips(strip, len(f), max(1, min(threads, len(f) // ROWS_PER_THREAD)))
+        run_shares(share, len(f), max(1, min(threads, len(f) // ROWS_PER_THREAD)))
         return sum(sums[first] for first in sorted(sums))
 
     def slope_curvatures(self, beta, keep, rate, ridge, eps, lower, upper, threads=1):
         """How fast :meth:`smoothed_slopes` change with the scores, at slopes ``beta``."""
         out = np.empty(len(beta))
 
-        def strip(first, last):
+        def share(first, last):
             slopes.curvatures(beta, keep, rate, ridge, eps, lower, upper, out, first, last)
 
-        run_strips(strip, len(beta), max(1, min(threads, len(beta) // ROWS_PER_THREAD)))
+        run_shares(share, len(beta), max(1, min(threads, len(beta) // ROWS_PER_THREAD)))
         return out
 
     def row_values(self, f, beta, linear, ridge, eps, lower, upper, threads=1):
         """(sum of losses, sum of Fenchel-Young gaps) of the rows of a linear model with a quadratic dual."""
         sums: dict[int, tuple[float, float]] = {}
 
-        def strip(first, last):
+        def share(first, last):
             sums[first] = slopes.row_values(f, beta, linear, ridge, eps, lower, upper, first, last)
 
-        run_strips(strip, len(f), max(1, min(threads, len(f) // ROWS_PER_THREAD)))
+        run_shares(share, len(f), max(1, min(threads, len(f) // ROWS_PER_THREAD)))
         ordered = [sums[first] for first in sorted(sums)]
         return sum(loss for loss, _ in ordered), sum(gap for _, gap in ordered)
 
@@ -217,7 +217,7 @@ class NumbaBackend(Backend):
         return stochastic.steps(rows, push, visits, batch, *run, lam, eta, radius, bias, averaged)
 
     def free_steps(self, K, g, push, visits, batch, v, u, state, lam, bias, averaged):
-        """Stochastic steps of a kernel expansion over lines of K, in place: the number of violations."""
+        """Stochastic steps of a kernel expansion over rows of K, in place: the number of violations."""
         return int(expansion.free_steps(K, g, push, visits, batch, v, u, state, lam, bias, averaged))
 
     def budget_steps(self, kept, block, state, batch, lam, kind, bias, averaged):
@@ -254,12 +254,12 @@ class NumbaBackend(Backend):
     def solve_many(self, batch, threads):
         """Solve a batch of small problems in place: (steps, violation left, kernel values) of each."""
 
-        def strip(first):
+        def share(first):
             small.solve_many(*batch, first, threads, steps, violations, entries)
 
         count = len(batch.pointers) - 1
         steps, violations, entries = np.zeros(count, dtype=np.int64), np.full(count, np.inf), np.zeros(count, np.int64)
-        run_parallel([partial(strip, first) for first in range(threads)], threads)
+        run_parallel([partial(share, first) for first in range(threads)], threads)
         return steps, violations, entries
 
     def solve_together(self, K, diagonal, tasks, beta, f, tols, largest, max_steps, threads):
@@ -268,15 +268,24 @@ class NumbaBackend(Backend):
         ``f`` are the scores of ``beta``, or NaN where they are to be computed.
         """
 
-        def strip(first):
+        def share(first):
             stored.solve_together(
                 K, diagonal, tasks, beta, f, tols, largest, max_steps, complete, first, threads, steps, violations
             )
 
         count, complete = len(tasks.pointers) - 1, all_filled(len(K))
         steps, violations = np.zeros(count, dtype=np.int64), np.zeros(count)
-        run_parallel([partial(strip, first) for first in range(threads)], threads)
+        run_parallel([partial(share, first) for first in range(threads)], threads)
         return steps, violations
+
+    def stored_products(self, K, pointers, rows, coef, threads=1):
+        f = np.empty(len(coef))
+
+        def share(first):
+            stored.products(K, pointers, rows, coef, first, threads, f)
+
+        run_parallel([partial(share, first) for first in range(threads)], threads)
+        return f
 
     def solve_stored(self, K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps):
         """Problems over a stored matrix, in place: (steps, violation, intercept, dual, gap) of each.
@@ -307,23 +316,23 @@ def _weights(table) -> Csr:
     return Csr(np.arange(0, m * k + 1, max(k, 1)), np.tile(np.arange(k, dtype=np.int32), m), table.ravel(), k)
 
 
-def _stream(program, A, B, weights, f, lines, out, threads, short_sum=SHORT_SUM) -> None:
-    """Rows A against the columns B: sums into f (k, n), values into out[lines]; see :mod:`.stream`."""
+def _stream(program, A, B, weights, f, slots, out, threads, short_sum=SHORT_SUM) -> None:
+    """Rows A against the columns B: sums into f (k, n), values into out[slots]; see :mod:`.stream`."""
     if A.n == 0 or B.n == 0:
         return
     blocks = -(-B.n // stream.WIDTH)
     threads = max(1, min(threads, blocks, A.n * B.n // VALUES_PER_THREAD))
-    run = _streaming(program, A, B, weights, f, lines, out, short_sum)
+    run = _streaming(program, A, B, weights, f, slots, out, short_sum)
 
-    def strip(first, last):
+    def share(first, last):
         run(*_no_mirror(A), first * stream.WIDTH, min(last * stream.WIDTH, B.n))
 
-    run_strips(strip, blocks, threads)
+    run_shares(share, blocks, threads)
 
 
-def _streaming(program, A, B, weights, f, lines, out, short_sum=SHORT_SUM):
+def _streaming(program, A, B, weights, f, slots, out, short_sum=SHORT_SUM):
     """The compiled loop, with all but the mirror and the columns it is to do."""
-    columns, rest = B.bases[0], (A.scalars, B.scalars, program.code, weights, f, lines, out, short_sum)
+    columns, rest = B.bases[0], (A.scalars, B.scalars, program.code, weights, f, slots, out, short_sum)
     if isinstance(columns, Csr):
         return partial(stream.stream_sparse, columns, as_csr(A.bases[0]), columns.d, _stride(columns), *rest)
     return partial(stream.stream_dense, B.panels, _padded(as_dense(A.bases[0])), *rest)

@@ -27,7 +27,7 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 ROOM = 2**26
 
 NOTICE = (
-    "maxmargin: compiling its inner loops for this machine, once (about 15 seconds); later runs load them from disk."
+    "maxmargin: compiling its inner loops for this computer, once (about 15 seconds); later runs load them from disk."
 )
 
 

@@ -1,6 +1,6 @@
 """Products with the rows of a linear model, dense or CSR: X w, X' b and X' diag(v) X, summed in float64.
 
-Each works on the rows ``first`` to ``last``, so that threads take strips of them. Indices are unsigned: one that might
+Each works on the rows ``first`` to ``last``, so that threads take shares of them. Indices are unsigned: one that might
 be negative is checked each time, which takes longer than the product.
 """
 
@@ -73,49 +73,49 @@ def csr_column_sums(indices, data, squares, counts):
 
 
 @jit
-def csr_gram(indptr, indices, data, v, out, first, last):
+def csr_curvature(indptr, indices, data, v, out, first, last):
     """out += sum_i v_i x_i x_i', upper triangle; the columns of a row are in order."""
     for i in range(first, last):
         if v[i] != 0:
             for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                value, line = v[i] * data[k], out[np.uint32(indices[k])]
+                value, row = v[i] * data[k], out[np.uint32(indices[k])]
                 for m in range(k, np.uint64(indptr[i + 1])):
-                    line[np.uint32(indices[m])] += value * data[m]
+                    row[np.uint32(indices[m])] += value * data[m]
 
 
 class CompiledDesign(Design):
     """The same products in compiled loops; dense ones of many columns are left to BLAS."""
 
     def _scores(self, w, out, first, last):
-        if isinstance(self.rows, Csr):
-            csr_scores(self.rows.indptr, self.rows.indices, self.rows.data, w, out, first, last)
+        if isinstance(self.X, Csr):
+            csr_scores(self.X.indptr, self.X.indices, self.X.data, w, out, first, last)
         else:
-            dense_scores(self.rows, w, out, first, last)
+            dense_scores(self.X, w, out, first, last)
 
     def _combine(self, beta, out, first, last):
-        if isinstance(self.rows, Csr):
-            csr_combine(self.rows.indptr, self.rows.indices, self.rows.data, beta, out, first, last)
+        if isinstance(self.X, Csr):
+            csr_combine(self.X.indptr, self.X.indices, self.X.data, beta, out, first, last)
         else:
-            dense_combine(self.rows, beta, out, first, last)
+            dense_combine(self.X, beta, out, first, last)
 
     @cached_property
     def squares(self):
-        if not isinstance(self.rows, Csr):
+        if not isinstance(self.X, Csr):
             return super().squares
         out = np.empty(self.n)
-        csr_squares(self.rows.indptr, self.rows.data, out, 0, self.n)
+        csr_squares(self.X.indptr, self.X.data, out, 0, self.n)
         return out
 
     @cached_property
     def column_sums(self):
-        if not isinstance(self.rows, Csr):
+        if not isinstance(self.X, Csr):
             return super().column_sums
         squares, counts = np.zeros(self.d), np.zeros(self.d)
-        csr_column_sums(self.rows.indices, self.rows.data, squares, counts)
+        csr_column_sums(self.X.indices, self.X.data, squares, counts)
         return squares, counts
 
-    def _gram(self, weight, out, first, last):
-        if isinstance(self.rows, Csr):
-            csr_gram(self.rows.indptr, self.rows.indices, self.rows.data, weight, out, first, last)
+    def _curvature(self, weight, out, first, last):
+        if isinstance(self.X, Csr):
+            csr_curvature(self.X.indptr, self.X.indices, self.X.data, weight, out, first, last)
         else:
-            super()._gram(weight, out, first, last)
+            super()._curvature(weight, out, first, last)

@@ -7,7 +7,7 @@ holds counts of violations; the score of a row is scale * g + b with g = w . phi
     perceptron  scale = 1 (``lam`` is 0), a violation is t_i f_i <= 0
 
 The sum of all iterates, weighted by t, is (p v + u) / lam, p being the number of steps summed: a change of v by c
-changes u by -p c. ``g`` of the rows at hand is kept up to date by lines of kernel values.
+changes u by -p c. ``g`` of the rows at hand is kept up to date by kernel rows.
 
 With a budget, vectors live in slots, one more than the budget. When all are used, one is given up: removed, projected
 onto its neighbours, or merged with another (Wang, Crammer and Vucetic 2012). For merging, kernels are Gaussian and
@@ -57,7 +57,7 @@ def violators(g, push, visits, first, size, scale, b, lam, found):
 
 @jit
 def free_steps(K, g, push, visits, batch, v, u, state, lam, bias, averaged):
-    """Steps over ``visits``, lines of K, without a budget: ``g``, ``v``, ``u`` and ``state`` change in place.
+    """Steps over ``visits``, rows of K, without a budget: ``g``, ``v``, ``u`` and ``state`` change in place.
 
     Returns the number of violations.
     """

@@ -12,13 +12,13 @@ LOAD, CONSTANT, AFFINE, DISTANCE, SCALE, EXP, TANH, SQRT, POWER, REAL_POWER, ADD
 
 
 @jit
-def run_program(code, tiles, left, right, out, lines, start):
-    """out[lines[r], start + c] = program(tiles[:, r, c])."""
+def run_program(code, tiles, left, right, out, slots, start):
+    """out[slots[r], start + c] = program(tiles[:, r, c])."""
     width = tiles.shape[2]
     stack = np.empty((code.depth + 1, width), tiles.dtype)
     for r in range(tiles.shape[1]):
         evaluate(code, tiles, r, left, r, right, 0, width, stack)
-        out[lines[r], start : start + width] = stack[0, :]
+        out[slots[r], start : start + width] = stack[0, :]
 
 
 @jit

@@ -1,6 +1,6 @@
 """Small problems solved from start to finish in compiled code, one after the other: no Python between them.
 
-A small problem is one working set: lines of K are filled on demand, pairwise steps reach the tolerance, Newton steps
+A small problem is one working set: rows of K are filled on demand, pairwise steps reach the tolerance, Newton steps
 polish the result to rounding. Problems without an intercept, which keep no sum, are left to Python's loop.
 """
 
@@ -17,7 +17,7 @@ from maxmargin.backends._numba.smo import pair_block
 
 @jit
 def scores(K, beta, f):
-    """f = K beta, from the lines of K where beta is not 0."""
+    """f = K beta, from the rows of K where beta is not 0."""
     f[:] = 0
     for k in range(beta.size):
         if beta[k] != 0:
@@ -77,7 +77,7 @@ def solve_many(
 ):  # fmt: skip
     """Groups first, first + stride, ... of a batch; task t holds the positions pointers[t] to pointers[t + 1].
 
-    Tasks in a row that have the same rows (folds of one problem) are a group and share their lines of K.
+    Tasks in a row that have the same rows (folds of one problem) are a group and share their rows of K.
     ``beta`` (a feasible start), ``f``, ``steps``, ``violations`` and ``entries`` are written in place.
     """
     largest = 0

@@ -23,7 +23,7 @@ WHOLE = 512
 #: A block is solved to this share of the violation it began with, in at most so many steps per member.
 INNER, STEPS_PER_MEMBER = 0.1, 5
 #: Columns whose scores stay in the first-level cache while f takes in what moved.
-STRIP = 2048
+PIECE = 2048
 #: Relative error of a value rounded to float32, and a little more for the sums.
 ROUNDED = 1.01 * 2.0**-24
 #: A quick bound on what rounding does to the gap is good enough up to this share of the dual value.
@@ -105,20 +105,20 @@ def is_free(b, low, high):
 
 
 @jit
-def take_in(f, K, lines, delta, count, spans):
-    """f += K[rows, lines] delta, four lines a pass; the rows of the task are the columns ``spans`` of K, in turn."""
+def take_in(f, K, index, delta, count, spans):
+    """f += K[:, index] delta, four rows a pass; the rows of the task are the columns ``spans`` of K, in turn."""
     place = 0
     for part in range(spans.shape[0]):
-        for start in range(spans[part, 0], spans[part, 1], STRIP):
-            width = np.uint64(min(STRIP, spans[part, 1] - start))
+        for start in range(spans[part, 0], spans[part, 1], PIECE):
+            width = np.uint64(min(PIECE, spans[part, 1] - start))
             first, to = np.uint64(start), np.uint64(place)  # unsigned: an index that may be negative does not vectorise
             for k in range(0, count - count % 4, 4):
                 a, b, c, d = delta[k], delta[k + 1], delta[k + 2], delta[k + 3]
-                p, q, r, s = K[lines[k]], K[lines[k + 1]], K[lines[k + 2]], K[lines[k + 3]]
+                p, q, r, s = K[index[k]], K[index[k + 1]], K[index[k + 2]], K[index[k + 3]]
                 for j in range(width):
                     f[to + j] += a * p[first + j] + b * q[first + j] + c * r[first + j] + d * s[first + j]
             for k in range(count - count % 4, count):
-                a, p = delta[k], K[lines[k]]
+                a, p = delta[k], K[index[k]]
                 for j in range(width):
                     f[to + j] += a * p[first + j]
             place += int(width)
@@ -165,22 +165,22 @@ def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, 
             size = min(2 * size, largest)
         q = working_set(up, down, beta, lower, upper, size, free, rounds == 0, mark, scratch, index)
         own = index[:q]
-        block, lines = memory[: q * q].reshape(q, q), rows[own]
+        block, members = memory[: q * q].reshape(q, q), rows[own]
         b, grad = beta[own], f[own]
         for r in range(q):
             grad[r] += linear[own[r]]
-            line = K[lines[r]]
+            row = K[members[r]]
             for c in range(q):
-                block[r, c] = line[lines[c]]
+                block[r, c] = row[members[c]]
         low, high, goal = lower[own], upper[own], max(0.9 * tol, (INNER if q < n or gap_tol > 0 else 0.0) * violation)
         most = min(STEPS_PER_MEMBER * q, max_steps - steps)
         taken, _, _ = pair_block(
-            block, complete, grad, b, low, high, diagonal[lines], epsilon, False, False, np.inf, goal, most
+            block, complete, grad, b, low, high, diagonal[members], epsilon, False, False, np.inf, goal, most
         )
         count = 0
         for r in range(q):
             if b[r] != beta[own[r]]:
-                moved[count], delta[count] = lines[r], b[r] - beta[own[r]]
+                moved[count], delta[count] = members[r], b[r] - beta[own[r]]
                 beta[own[r]] = b[r]
                 count += 1
         if count == 0:
@@ -322,3 +322,12 @@ def fresh_scores(K, rows, spans, beta, f):
             lines[count], delta[count] = rows[k], beta[k]
             count += 1
     take_in(f, K, lines, delta, count, spans)
+
+
+@jit
+def products(K, pointers, rows, coef, first, stride, f):
+    """f = K coef of the tasks first, first + stride, ..."""
+    for t in range(first, pointers.size - 1, stride):
+        begin, end = pointers[t], pointers[t + 1]
+        own = rows[begin:end]
+        fresh_scores(K, own, runs(own), coef[begin:end], f[begin:end])

@@ -1,6 +1,6 @@
 """Kernel rows by blocks that stay in the first-level cache: dot products, program, and sums in one go.
 
-Problem: out[lines[i]] = k(a_i, .) and f[t] += sum_i weight_it k(a_i, .), for rows a_i against columns (the other rows),
+Problem: out[slots[i]] = k(a_i, .) and f[t] += sum_i weight_it k(a_i, .), for rows a_i against columns (the other rows),
 either of the two left out if not wanted. Kernels whose program reads one dot product; a Gaussian is computed while the
 products are in registers, other programs by the interpreter.
 Cost per value: d / 16 or (non-zeros of a_i) / 16 multiply-adds of a vector, and the program's. Nothing of size m x n
@@ -38,7 +38,7 @@ GROUP = 64
 
 
 @jit
-def stream_dense(panels, A, left, right, code, weights, f, lines, out, short_sum, sides, mirror, first, last):
+def stream_dense(panels, A, left, right, code, weights, f, slots, out, short_sum, sides, mirror, first, last):
     """Columns first..last - 1, with ``panels`` (n / lanes, d, lanes) and dense rows A, padded to ROWS with zeros."""
     lanes, d = panels.shape[2], A.shape[1]
     block, stack = aligned(ROWS * WIDTH, A), np.empty((code.depth + 1, WIDTH), A.dtype)
@@ -58,7 +58,7 @@ def stream_dense(panels, A, left, right, code, weights, f, lines, out, short_sum
             rows = min(ROWS, height - i)
             if rate.size == 0:
                 interpret(code, block, 0, WIDTH, left, i, rows, right, start, width, stack)
-            use_rows(block, 0, WIDTH, i, rows, start, width, weights, short, lines, out, sides, mirror)
+            use_rows(block, 0, WIDTH, i, rows, start, width, weights, short, slots, out, sides, mirror)
             if (i + ROWS) % short_sum == 0 or i + ROWS >= height:
                 flush(short, WIDTH, f, start, width)
 
@@ -97,7 +97,7 @@ def stream_tasks(pointers, rows, X, scalars, code, coef, short_sum, first, step,
 
 @jit
 def stream_sparse(
-    columns_of, rows_of, d, stride, left, right, code, weights, f, lines, out, short_sum, sides, mirror, first, last
+    columns_of, rows_of, d, stride, left, right, code, weights, f, slots, out, short_sum, sides, mirror, first, last
 ):
     """Columns first..last - 1 by ``stride``; both sides are sparse, the columns are made dense a block at a time."""
     indices, data = rows_of.indices, rows_of.data
@@ -125,7 +125,7 @@ def stream_sparse(
             for r in range(0, group, ROWS):
                 rows = min(ROWS, group - r)
                 use_rows(
-                    block, r * stride, stride, i + r, rows, start, width, weights, short, lines, out, sides, mirror
+                    block, r * stride, stride, i + r, rows, start, width, weights, short, slots, out, sides, mirror
                 )
             if (i + GROUP) % short_sum == 0 or i + GROUP >= height:
                 flush(short, stride, f, start, width)
@@ -178,13 +178,13 @@ def interpret(code, block, o, stride, left, i, rows, right, start, width, stack)
 
 
 @jit
-def use_rows(block, o, stride, i, rows, start, width, weights, short, lines, out, sides, mirror):
+def use_rows(block, o, stride, i, rows, start, width, weights, short, slots, out, sides, mirror):
     """Keep kernel values of up to ROWS rows if asked to, and add them to the sums."""
     place, k = np.uint64(start), short.size // stride
     for r in range(rows):
         line = block[o + r * stride : o + r * stride + width]
         if out.shape[0] > 0:
-            at = lines[i + r]
+            at = slots[i + r]
             for c in range(np.uint64(width)):
                 out[at, place + c] = line[c]
         if i + r < start:

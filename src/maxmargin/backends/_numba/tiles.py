@@ -72,15 +72,15 @@ def chi2_distances(A, B, out):
 
 
 @jit
-def accumulate(f, rows, lines, delta, start, stop):
-    """f[start:stop] += delta @ rows[lines, start:stop]: short sums in the rows' precision, long ones in float64."""
+def accumulate(f, rows, slots, delta, start, stop):
+    """f[start:stop] += delta @ rows[slots, start:stop]: short sums in the rows' precision, long ones in float64."""
     width = stop - start
     short = np.empty(width, rows.dtype)
-    for first in range(0, lines.size, SHORT_SUM):
+    for first in range(0, slots.size, SHORT_SUM):
         short[:] = 0
-        for r in range(first, min(first + SHORT_SUM, lines.size)):
+        for r in range(first, min(first + SHORT_SUM, slots.size)):
             factor = rows.dtype.type(delta[r])
-            row = rows[lines[r], start:stop]
+            row = rows[slots[r], start:stop]
             for c in range(width):
                 short[c] += factor * row[c]
         for c in range(width):

@@ -1,4 +1,4 @@
-"""What this machine can do: measured rates of products, kernel tiles and memory. ``python -m benchmarks.machine``.
+"""What this computer can do: measured rates of products, kernel tiles and memory. ``python -m benchmarks.computer``.
 
 Each rate is the best of several calls: an upper bound is asked for, not an average.
 """
@@ -148,7 +148,7 @@ def text(rates: dict[str, Any]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse, measure, print."""
-    p = argparse.ArgumentParser("python -m benchmarks.machine", description=(__doc__ or "").partition("\n")[0])
+    p = argparse.ArgumentParser("python -m benchmarks.computer", description=(__doc__ or "").partition("\n")[0])
     p.add_argument("--json", metavar="FILE", type=Path, help="also write the rates here")
     p.add_argument("--tiny", action="store_true", help="only try whether it works; the figures mean nothing")
     options = p.parse_args(arguments)
