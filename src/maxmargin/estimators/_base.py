@@ -179,7 +179,7 @@ class KernelTasks(ClassifierFamily[Outcome]):
 
     def solve(self, reporter: FitReporter) -> Sequence[Outcome]:
         machine, data = self.machine, self.data
-        soft = None if reporter.active or machine.warm_start else machine._soft_margins(data)
+        soft = None if reporter.wanted or machine.warm_start else machine._soft_margins(data)
         if soft is not None:
             ends = machine._solving_ends(data)
             outcomes = run_soft_margins(self.options, self.kernel, data.X, *soft, ends)

@@ -58,6 +58,16 @@ class FitReporter:
             self._root.call_on_fit_task_begin(estimator=estimator, X=self._X, y=self._y)
 
     @property
+    def wanted(self) -> bool:
+        """Whether anybody will listen once the fit begins."""
+        estimator = self._estimator
+        return (
+            bool(estimator.verbose)
+            or hasattr(estimator, "_skl_callbacks")
+            or hasattr(estimator, "_parent_callback_ctx")
+        )
+
+    @property
     def active(self) -> bool:
         """Whether anybody listens, so that tasks must run one after the other."""
         return self._line is not None or self._root is not None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,12 +27,31 @@ from maxmargin.estimators._turns import Turn, take_turns
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel, require_consistent
 from maxmargin.problems import HardMarginProblem, Problem
-from maxmargin.solvers import Record, Solution, Status, Watch, can_solve_many, make_solver, solve_many
+from maxmargin.solvers import (
+    Decomposition,
+    Record,
+    Solution,
+    Status,
+    Tasks,
+    Watch,
+    can_solve_many,
+    can_solve_together,
+    make_solver,
+    solve_many,
+    solve_together,
+)
 
 #: Kernel values of a problem so small that BLAS would not use a second thread anyway.
 TINY_VALUES = 2**15
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
+
+
+class Precision(Enum):
+    """Of the scores that decide whether a task is done."""
+
+    FLOAT32 = "of a stored matrix"
+    FLOAT64 = "computed afresh"
 
 
 @dataclass(frozen=True)
@@ -47,9 +69,8 @@ class Outcome:
 
     delivered: Delivered
     solution: Solution
-    fresh: Scores | None = field(
-        default=None, kw_only=True
-    )  # of the published coefficients, with proven errors, where the solver has them
+    #: Of the published coefficients, with proven errors, where the solver ended with such.
+    fresh: Scores | None = field(default=None, kw_only=True)
 
     @property
     def status(self) -> Status:
@@ -70,8 +91,12 @@ def run_tasks(
     deadline: float,
     reporter: FitReporter | None = None,
     flag: InterruptFlag | None = None,
+    together: Precision | None = Precision.FLOAT64,
 ) -> list[Outcome]:
-    """Solve the tasks. Without ``reporter`` nobody is told of the rounds; ``flag`` is one that hears Ctrl-C already."""
+    """Solve the tasks. Without ``reporter`` nobody is told of the rounds; ``flag`` is one that hears Ctrl-C already.
+
+    ``together``: the precision of the scores that end tasks solved over one stored matrix; None: none are.
+    """
     if reporter is not None:
         reporter.begin(len(tasks))
     watched = reporter is not None and reporter.active
@@ -79,7 +104,7 @@ def run_tasks(
         if any(base.kind == "function" for base in kernel.lower().bases):
             require_consistent(kernel, X)
         own = centred(kernel, X, union([task.rows for task in tasks]), [task.problem for task in tasks])
-        outcomes = _Fit(options, kernel, own, tasks, interrupted, reporter if watched else None, deadline).all()
+        outcomes = _Fit(options, kernel, own, tasks, interrupted, reporter if watched else None, deadline).all(together)
         if own is X:
             return outcomes
         return [replace(o, delivered=moved_back(o.delivered, kernel, X, _published(o))) for o in outcomes]
@@ -109,14 +134,20 @@ class _Fit:
         self.outcomes: list[Outcome | None] = [None] * len(tasks)
         self.whole: dict[int, KernelGram] = {}  # the matrix of all rows, one for each thread
 
-    def all(self) -> list[Outcome]:
-        """Small tasks in one go, then what is left, side by side where that pays."""
+    def all(self, together: Precision | None) -> list[Outcome]:
+        """Tasks over one stored matrix, or small tasks, in one go; what is left then, side by side where that pays."""
         small = []
+        if together is not None and self.reporter is None and self._share_a_matrix():
+            self._together(together)
+            return self._one_by_one()
         if len(self.tasks) > 1 and self.reporter is None:
             watch, gram = self.watch(), self.gram.in_float64()
             small = [k for k, t in enumerate(self.tasks) if can_solve_many(self.solver, gram, [t.problem], watch)]
         if len(small) > 1:
             self._batch(small, gram)
+        return self._one_by_one()
+
+    def _one_by_one(self) -> list[Outcome]:
         left = [number for number, outcome in enumerate(self.outcomes) if outcome is None]
         solved = take_turns(self._one, left, self.at_once, self.deadline, self.reporter, self.interrupted)
         return [solved[number] if outcome is None else outcome for number, outcome in enumerate(self.outcomes)]
@@ -124,6 +155,33 @@ class _Fit:
     def watch(self) -> Watch:
         """Stopping rules of tasks that are solved together."""
         return self.options.watch(Turn(self.deadline, self.interrupted))
+
+    def _share_a_matrix(self) -> bool:
+        """Whether all tasks can be solved over one stored matrix."""
+        problems = [task.problem for task in self.tasks]
+        plain = all(p.qp.balance and p.qp.budget is None and type(p).unit is Problem.unit for p in problems)
+        alike = plain and len({p.qp.epsilon for p in problems}) == 1 and isinstance(self.solver, Decomposition)
+        longest = max(len(task.rows) for task in self.tasks)
+        return alike and can_solve_together(self.gram, longest, self.watch())
+
+    def _together(self, precision: Precision) -> None:
+        qps, rows = [task.problem.qp for task in self.tasks], [task.rows for task in self.tasks]
+        tasks, gram = Tasks.of(qps, rows, [task.start for task in self.tasks]), self.gram
+        if gram.dtype == np.float64:
+            gram = self.options.gram(self.kernel, self.X, None)
+        exact, began = precision is Precision.FLOAT64, time.perf_counter()
+        solved = solve_together(self.options.backend, tasks, gram, self.watch(), self.threads, exact)
+        seconds, share = time.perf_counter() - began, solved.entries // len(qps)
+        for number, (first, last) in enumerate(pairwise(tasks.pointers.tolist())):
+            beta, f, steps = solved.beta[first:last].copy(), solved.f[first:last].copy(), int(solved.steps[number])
+            if not solved.finished[number]:
+                self.tasks[number] = replace(self.tasks[number], start=beta)
+                continue
+            solution = Solution(beta, f, Status.OPTIMAL, steps, (), share, seconds)
+            outcome = self._deliver(self.tasks[number], solution)
+            if solved.error is not None and np.array_equal(outcome.delivered.dual_coef, beta):
+                outcome = replace(outcome, fresh=Scores(f, solved.error[first:last], 1.0))
+            self.outcomes[number] = outcome
 
     def _batch(self, numbers: list[int], gram: KernelGram) -> None:
         tasks = [self.tasks[number] for number in numbers]

@@ -83,17 +83,16 @@ def run_soft_margins(
         gram = options.gram(kernel, X, None)
         if not can_solve_together(gram, int(problems.sizes.max()), watch):
             return None
-        bound = problems.sign * problems.C
-        tasks = Tasks(
-            problems.pointers, rows, -problems.sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0), 0.0, np.zeros(len(rows))
-        )  # fmt: skip
+        bound, start = problems.sign * problems.C, np.zeros(len(rows))
+        lower, upper = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
+        tasks = Tasks(problems.pointers, rows, -problems.sign, lower, upper, 0.0, start)
         solved = solve_together(options.backend, tasks, gram, watch, options.threads)
         intercept = problems.intercepts(solved.beta, solved.f)
         outcomes = SoftOutcomes(problems, rows, solved, intercept, time.perf_counter() - began)
         left = outcomes.left()
         if not left:
             return outcomes
-        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=interrupted)
+        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=interrupted, together=None)
     every = list(outcomes)
     for (number, _), outcome in zip(left, others, strict=True):
         every[number] = outcome

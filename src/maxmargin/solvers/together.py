@@ -1,4 +1,4 @@
-"""The tasks of a fit over one stored kernel matrix: pairs of classes, classes against the rest, folds, or a single task.
+"""The tasks of a fit over one stored kernel matrix: pairs of classes, classes against the rest, folds, a single task.
 
 Problem: the dual QPs of :mod:`maxmargin.problems` with an intercept and without a budget, on rows of one matrix.
 Algorithm: :mod:`maxmargin.backends` solves each task by blocks in compiled code, from start to finish. The matrix is
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -120,4 +121,4 @@ def _parts(pointers: IntArray) -> Iterator[slice]:
     work = np.cumsum(STEPS * (sizes + MORE_ROWS) * sizes)
     edges = np.searchsorted(work, np.arange(STEPS_TIMES_ROWS, work[-1], STEPS_TIMES_ROWS), side="right")
     cuts = np.unique([0, *np.maximum(edges, 1).tolist(), len(sizes)]).tolist()
-    return (slice(first, last) for first, last in zip(cuts, cuts[1:], strict=False))
+    return (slice(first, last) for first, last in pairwise(cuts))
