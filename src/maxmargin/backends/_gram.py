@@ -133,10 +133,19 @@ class KernelGram:
 
     def stored(self, index: IntArray) -> tuple[Array, FloatArray]:
         """(the matrix of the rows ``index`` in their order, in float32; its diagonal)."""
+        if self.is_given:
+            own = index if self.index is None else self.index[index]
+            self.entries += len(own) ** 2 // 2
+            return self.backend.gathered(self.X, own, self.threads), self.diagonal[index]
         part = self if np.array_equal(index, np.arange(self.n)) else self.take(index, self.threads)
         values = part._symmetric(part.rows, part.diagonal)
         self.entries += values.size // 2 if part is not self else 0
         return values.astype(np.float32, copy=False), part.diagonal
+
+    @property
+    def is_given(self) -> bool:
+        """Whether kernel values are what the user gave."""
+        return [base.kind for base in self.program.bases] == ["precomputed"] and len(self.program.operations) == 1
 
     @property
     def is_compiled(self) -> bool:
@@ -277,7 +286,7 @@ class KernelGram:
 
         Task t is the positions pointers[t] to pointers[t + 1], and ``where`` says which row each position is.
         """
-        if len(pointers) == 2:
+        if len(pointers) == 2 and not self.is_given:
             part = self if np.array_equal(where, np.arange(self.n)) else self.take(where, self.threads)
             values = part.proven_product(coef, np.arange(part.n), True)
             return (part.product(coef), None) if values is None else values
@@ -297,17 +306,22 @@ class KernelGram:
         self, pointers: IntArray, places: IntArray, coef: FloatArray, order: IntArray, terms: int
     ) -> tuple[FloatArray, FloatArray | None]:
         """:meth:`fresh` from the matrix of the rows ``order``, each value of which serves many tasks."""
+        bound, sizes, starts = self._error_bound(np.dtype(np.float64)), np.diff(pointers), pointers[:-1]
+        A = np.repeat(np.add.reduceat(np.abs(coef), starts), sizes)
+        if self.is_given:
+            rows = order[places] if self.index is None else self.index[order[places]]
+            K = np.ascontiguousarray(self.X, dtype=np.float64)
+            largest = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
+            error = (terms + SLACK) * float(np.finfo(np.float64).eps) * largest * A
+            return self.backend.stored_products(K, pointers, rows, coef, self.threads), error
         part = self if np.array_equal(order, np.arange(self.n)) else self.take(order, self.threads)
         K, before = np.empty((part.n, part.n)), part.entries
         part._symmetric(part.rows, part.diagonal, K)
         self.entries += part.entries - before if part is not self else 0
         f = self.backend.stored_products(K, pointers, places, coef, self.threads)
-        bound = self._error_bound(np.dtype(np.float64))
         if bound is None:
             return f, None
-        s, starts = part.rows.scalars[0][places], pointers[:-1]
-        sizes = np.diff(pointers)
-        A = np.repeat(np.add.reduceat(np.abs(coef), starts), sizes)  # no kernel value is above 1
+        s = part.rows.scalars[0][places]  # and no kernel value is above 1
         B = np.repeat(np.add.reduceat(s * np.abs(coef), starts), sizes)
         return f, bound.of(s, A, B, terms, float(A.max()))
 

@@ -173,9 +173,15 @@ def _numbers(X: RowData, dtype: Any, center: FloatArray | None, dense: bool, may
     else:
         out = np.empty(array.shape, dtype=dtype)
         np.subtract(array, center, out=out, casting="same_kind")
-    if may_be_sparse and np.count_nonzero(out) < DENSE_ABOVE * out.size:
-        return as_csr(out)
-    return out
+    return _sparsified(out) if may_be_sparse and np.count_nonzero(out) < DENSE_ABOVE * out.size else out
+
+
+def _sparsified(rows: Array) -> Csr:
+    """Dense rows in CSR; several times faster than SciPy, which looks for lines and columns of each value."""
+    where = np.flatnonzero(rows)
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(rows, axis=1))]).astype(np.int64)
+    first = np.repeat(np.arange(0, rows.size, max(1, rows.shape[1])), np.diff(indptr))
+    return Csr(indptr, (where - first).astype(np.int32), rows.reshape(-1)[where], rows.shape[1])
 
 
 def as_csr(base: Any, dtype: Any = None) -> Csr:

@@ -21,17 +21,20 @@ from maxmargin.certificates._kernel import (
 )
 from maxmargin.certificates._linear import judge_linear, judge_linear_all_classes
 from maxmargin.certificates._scores import (
+    ROOM,
     Scores,
     doubtful_rows,
     proven_scores,
     recomputed_scores,
     scores_at,
     scores_of,
+    soft_margin_scores,
     take,
     union,
 )
 
 __all__ = [
+    "ROOM",
     "Certificate",
     "Definiteness",
     "Scaling",
@@ -52,6 +55,7 @@ __all__ = [
     "recomputed_scores",
     "scores_at",
     "scores_of",
+    "soft_margin_scores",
     "take",
     "union",
     "worst",

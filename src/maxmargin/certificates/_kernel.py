@@ -13,9 +13,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from maxmargin._rows import take
 from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin._validation import is_symmetric
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate, Definiteness
 from maxmargin.certificates._scores import (
@@ -334,13 +336,13 @@ def judge_soft_margins(
     up, down = problems.slopes(alpha, f, SNAP, error)
     kkt = np.maximum(down - up if problems.fit_intercept else np.maximum(-up, down), 0.0)
     ordinary = ~(problems.most(((alpha < 0) | (alpha > C)).astype(float)) > 0)
-    ordinary &= (rest <= FEASIBILITY_TOL * np.maximum(linear, 1e-300)) & np.isfinite(gap) & definite.psd
+    ordinary &= (rest <= FEASIBILITY_TOL * np.maximum(linear, 1e-300)) & np.isfinite(gap)
     ordinary &= np.isfinite(primal) & np.isfinite(dual)
     largest_error, rounding = problems.most(scores.error).tolist(), (gap - here).tolist()
     columns = zip(*(values.tolist() for values in (primal, dual, gap, kkt)), strict=True)
     return [
         Certificate(
-            p, d, g, relative(g, p, d), k, True, True, method,
+            p, d, g, relative(g, p, d), k, True, definite.psd, method, definite.reason,
             error_bound=largest_error[t], rounding=rounding[t], judged=definite.judged,
         )
         if ordinary[t]
@@ -380,6 +382,9 @@ def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
     if len(rows) > PSD_CHECK_ROWS:
         return Definiteness(False, f"not known to be PSD ({len(rows)} rows are too many to check)")
     K = X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else kernel(take(X, rows))
+    factored = _factored(K)
+    if factored is not None:
+        return factored
     rounding = len(rows) * float(np.finfo(float).eps)
     check = check_mercer(K, tol=rounding)
     if not check.symmetric:
@@ -389,6 +394,33 @@ def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
     K = np.asarray(K, dtype=np.float64)
     lopsided = float(np.linalg.norm(K - K.T)) / 2  # K is judged as the mean of itself and its transpose
     deficit = 2 * check.tolerance + max(0.0, -check.smallest_eigenvalue) + lopsided
+    return _judged_as_psd(deficit)
+
+
+def _factored(K: FloatArray) -> Definiteness | None:
+    """What Cholesky factors prove, which takes less than eigenvalues; None where that is not enough.
+
+    If K + t I has a factor in floating-point arithmetic, no eigenvalue of K is below -t - c, c being gamma_(n + 2)
+    times its trace or more (Rump 2006). So t = -2 c shows a positive definite matrix; and t = n eps / 2 times a lower
+    bound on the largest eigenvalue, one whose negative eigenvalues are rounding.
+    """
+    K = np.asarray(K, dtype=np.float64)
+    diagonal, n = np.diagonal(K), len(K)
+    if n == 0 or not (diagonal > 0).all() or not np.isfinite(K).all() or not is_symmetric(K):
+        return None
+    c, largest = summed(n + 2) * float(diagonal.sum()), max(float(diagonal.max()), float(K.sum()) / n)
+    for shift in (-2 * c, 0.5 * n * float(np.finfo(float).eps) * largest):
+        shifted = K.copy()
+        shifted.flat[:: n + 1] += shift
+        try:
+            scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+        return Definiteness(True) if shift < 0 else _judged_as_psd(shift + 2 * c)
+    return None
+
+
+def _judged_as_psd(deficit: float) -> Definiteness:
     return Definiteness(True, deficit=deficit, judged=f"of the PSD part K+ of the kernel matrix, within {deficit:.1e}")
 
 

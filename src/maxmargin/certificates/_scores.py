@@ -26,7 +26,7 @@ from maxmargin.certificates._certificate import Definiteness
 from maxmargin.delivered import Delivered
 from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.kernels.rounding import UNIT, Rounding, summed, terms
-from maxmargin.problems import SVDDProblem
+from maxmargin.problems import SoftMargins, SVDDProblem
 
 #: Kernel values per block while scores are recomputed.
 BLOCK_VALUES = 2**21
@@ -61,6 +61,21 @@ def proven_scores(kernel: Kernel, X: RowData, tasks: Sequence[Delivered], defini
     return [Scores(f, bounds.of_task(task), bounds.largest) for f, task in zip(own, tasks, strict=True)]
 
 
+def soft_margin_scores(
+    kernel: Kernel, X: RowData, rows: IntArray, problems: SoftMargins, coef: FloatArray, definite: Definiteness
+) -> Scores:
+    """:func:`proven_scores` of tasks laid end to end, position p being row ``rows[p]``, from one table of values."""
+    every, used = union([rows]), union([rows[coef != 0]])
+    place, table = np.zeros(1 + int(every[-1]), dtype=np.intp), np.zeros((len(used), len(problems)))
+    place[used] = np.arange(len(used))
+    number, own = np.repeat(np.arange(len(problems)), problems.sizes), coef != 0
+    table[place[rows[own]], number[own]] = coef[own]
+    f = scores_at(kernel, X, every, used, table)
+    place[every] = np.arange(len(every))
+    bounds = ErrorBounds(kernel, X, every, definite)
+    return Scores(f[place[rows], number], bounds.of_soft_margins(problems, rows, coef), bounds.largest)
+
+
 class ErrorBounds:
     """Error bounds of scores that were recomputed in float64; the sizes of all rows are computed once."""
 
@@ -88,6 +103,16 @@ class ErrorBounds:
         relative = self.rounding.relative + summed(min(m, SUM) + m // SUM + 6) * (1.0 + self.rounding.relative)
         error = relative * ROOM * size * float(other @ weight)
         return error + UNDERFLOW * float(weight.sum()) + self.deficit * ROOM * float(np.linalg.norm(weight))
+
+    def of_soft_margins(self, problems: SoftMargins, rows: IntArray, coef: FloatArray) -> FloatArray:
+        """:meth:`of` for tasks laid end to end."""
+        size, weight = self.rounding.size[self._place[rows]], np.abs(coef)
+        m = problems.total((weight != 0).astype(np.float64))
+        gamma = np.array([summed(int(min(k, SUM) + k // SUM + 6)) for k in m])
+        relative = self.rounding.relative + gamma * (1.0 + self.rounding.relative)
+        error = size * problems.spread(relative * ROOM * problems.total(size * weight))
+        length = np.sqrt(problems.total(np.square(weight)))
+        return error + problems.spread(UNDERFLOW * problems.total(weight) + self.deficit * ROOM * length)
 
 
 def doubtful_rows(task: Delivered, scores: Scores) -> Array:

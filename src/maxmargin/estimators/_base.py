@@ -198,7 +198,7 @@ class KernelTasks(ClassifierFamily[Outcome]):
 
     def write(self, draft, solutions, certificates, reached):
         draft.kernel_ = self.kernel
-        soft = isinstance(solutions, SoftOutcomes) and certificates is not None
+        soft = isinstance(solutions, SoftOutcomes)
         draft.history_ = history_of(solutions.history(certificates)) if soft else history(solutions, certificates)
         draft.fit_status_ = int(not reached)
         draft.shape_fit_ = shape_of(self.data)

@@ -22,6 +22,9 @@ from maxmargin.backends import blas_threads, effective_threads
 if TYPE_CHECKING:
     from maxmargin.estimators._options import FitOptions
 
+#: Plain parameters of machines that were found valid, and how many sets of them are remembered.
+_VALID: set[tuple[type, tuple[Any, ...]]] = set()
+REMEMBERED = 256
 #: Part of a time limit that a machine takes before the folds of its calibration begin.
 FIRST_PART = 0.5
 
@@ -84,6 +87,18 @@ class Machine(CallbackSupportMixin, BaseEstimator):
     def _get_param_names(cls):
         """Names of the parameters; scikit-learn reads the signature anew each time, which small fits would feel."""
         return super()._get_param_names()
+
+    def _validate_params(self):
+        """scikit-learn's check of the parameters; the same plain values are checked once, not in every small fit."""
+        values = tuple((name, type(value), value) for name, value in self.get_params(deep=False).items())
+        plain = all(value is None or kind in (bool, int, float, str) for _, kind, value in values)
+        if plain and (type(self), values) in _VALID:
+            return
+        super()._validate_params()
+        if plain:
+            if len(_VALID) >= REMEMBERED:
+                _VALID.clear()
+            _VALID.add((type(self), values))
 
     def _solving_ends(self, data: Training) -> float:
         """When the solvers of the machine itself must end, so that folds have their part of the time limit, too."""

@@ -24,9 +24,11 @@ from maxmargin.certificates import (
     definiteness,
     doubtful_rows,
     judge_all,
+    judge_soft_margins,
     must_recompute,
     proven_scores,
     scores_at,
+    soft_margin_scores,
     union,
 )
 from maxmargin.delivered import Delivered
@@ -45,8 +47,6 @@ LARGE_VALUES = 2**24
 #: as much is tried first beyond; then they are recomputed up to so many, or for at most a quarter of the fit, a value
 #: of the judge's costing as much as so many of the solver's.
 CHEAP_VALUES, AFFORDABLE_VALUES, QUARTER, PRICE = 2**17, 2**22, 0.25, 10
-#: Up to so many tasks, small ones are judged by values that the judge computes itself.
-FEW_TASKS = 6
 #: Rows of tasks that are all done in float64.
 SHORT_TASK = 4096
 #: Kernel values of a fresh pass between two looks at the clock.
@@ -115,9 +115,9 @@ def certified_outcomes(
     over the support vectors in the tiles' precision, with a proven error, and the rows recomputed that decide over the
     gap within it. Where that does not prove the goal and recomputing all costs too much, an estimate.
     """
-    if isinstance(outcomes, SoftOutcomes) and options.certify != "full" and len(outcomes) > FEW_TASKS:
-        certificates = outcomes.certificates(Definiteness(kernel.is_psd))
-        if certificates is not None and kernel.is_psd:
+    if isinstance(outcomes, SoftOutcomes):
+        certificates = _soft_certificates(options, kernel, X, outcomes)
+        if certificates is not None:
             return certificates
     tasks = [outcome.delivered for outcome in outcomes]
     rows = union([task.rows for task in tasks])
@@ -140,6 +140,22 @@ def certified_outcomes(
             if not affordable:
                 return _estimated(kernel, X, outcomes, definite, values, seed=len(rows))
         return judge_all(tasks, proven_scores(kernel, X, tasks, definite), definite)
+
+
+def _soft_certificates(
+    options: FitOptions, kernel: Kernel, X: RowData, outcomes: SoftOutcomes
+) -> list[Certificate] | None:
+    """Certificates of tasks laid end to end; None where they are better judged one by one."""
+    rows, coef, known = outcomes.rows, outcomes.solved.beta, outcomes.solved.error
+    every = union([rows])
+    cheap = len(every) * len(union([rows[coef != 0]])) <= CHEAP_VALUES
+    if isinstance(kernel, Linear) or not (cheap or known is not None):
+        return None
+    definite = definiteness(kernel, X, every)
+    if cheap or options.certify == "full":
+        scores = soft_margin_scores(kernel, X, rows, outcomes.problems, coef, definite)
+        return judge_soft_margins(outcomes.problems, coef, outcomes.intercept, scores, definite, "recomputed")
+    return outcomes.certificates(definite)
 
 
 def _known(outcomes: Sequence[Any]) -> list[Scores] | None:
@@ -263,6 +279,8 @@ def warn_unless_reached(
 ) -> bool:
     """Tell the user of every goal that was missed, by how much, and what would help; whether all were reached."""
     if certificates is not None and goal is not None and all(map(goal.met_by, certificates)):
+        return True
+    if certificates is None and isinstance(solutions, SoftOutcomes):  # all of them were finished
         return True
     words = statuses(solutions, certificates if goal is not None else None, goal or Goal(0.0))
     missed = [k for k, status in enumerate(words) if not status.reached]

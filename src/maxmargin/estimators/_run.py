@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._rows import take
+from maxmargin._rows import count, take
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import KernelGram, single_threaded_blas
 from maxmargin.certificates import Certificate, Scores, union
@@ -43,6 +43,8 @@ from maxmargin.solvers import (
 
 #: Kernel values of a problem so small that BLAS would not use a second thread anyway.
 TINY_VALUES = 2**15
+#: Rows whose matrix takes less to compute in float64 than a second layout of them in float32.
+FEW_ROWS = 512
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
 
@@ -110,6 +112,11 @@ def run_tasks(
         return [replace(o, delivered=moved_back(o.delivered, kernel, X, _published(o))) for o in outcomes]
 
 
+def gram_to_store(options: FitOptions, kernel: Kernel, X: RowData) -> KernelGram:
+    """The Gram matrix of a fit that stores all of it; of few rows, in float64, which they need anyway in the end."""
+    return options.gram(kernel, X, np.float64 if count(X) <= FEW_ROWS else None)
+
+
 class _Fit:
     """One Gram matrix, one solver and one deadline for all the tasks of a fit."""
 
@@ -166,9 +173,8 @@ class _Fit:
 
     def _together(self, precision: Precision) -> None:
         qps, rows = [task.problem.qp for task in self.tasks], [task.rows for task in self.tasks]
-        tasks, gram = Tasks.of(qps, rows, [task.start for task in self.tasks]), self.gram
-        if gram.dtype == np.float64:
-            gram = self.options.gram(self.kernel, self.X, None)
+        tasks = Tasks.of(qps, rows, [task.start for task in self.tasks])
+        gram = gram_to_store(self.options, self.kernel, self.X)
         exact, began = precision is Precision.FLOAT64, time.perf_counter()
         solved = solve_together(self.options.backend, tasks, gram, self.watch(), self.threads, exact)
         seconds, share = time.perf_counter() - began, solved.entries // len(qps)

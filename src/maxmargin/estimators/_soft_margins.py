@@ -14,11 +14,11 @@ import numpy as np
 
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import single_threaded_blas
-from maxmargin.certificates import Certificate, Definiteness, Scores, judge_soft_margins
+from maxmargin.certificates import ROOM, Certificate, Definiteness, Scores, judge_soft_margins
 from maxmargin.delivered import Delivered
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._options import FitOptions
-from maxmargin.estimators._run import Outcome, Task, run_tasks
+from maxmargin.estimators._run import Outcome, Task, gram_to_store, run_tasks
 from maxmargin.estimators._turns import Turn
 from maxmargin.kernels import Kernel
 from maxmargin.problems import SoftMargins
@@ -34,6 +34,7 @@ class SoftOutcomes(Sequence[Outcome]):
     solved: Together
     intercept: FloatArray  # of each task
     seconds: float
+    largest: float  # k(x, x)
 
     def __len__(self) -> int:
         return len(self.problems)
@@ -48,21 +49,24 @@ class SoftOutcomes(Sequence[Outcome]):
         known = None if self.solved.error is None else Scores(solution.f, self.solved.error[own], 1.0)
         return Outcome(delivered, solution, fresh=known)
 
-    def history(self, certificates: Sequence[Certificate]) -> list[tuple[Record]]:
-        """The last round of each, the only one there was."""
+    def history(self, certificates: Sequence[Certificate] | None) -> list[tuple[Record]]:
+        """The last round of each, the only one there was: its certificate's values, or the solver's."""
+        if certificates:
+            values = [(own.primal, own.dual, own.gap) for own in certificates]
+        else:
+            known = self.problems.values(self.solved.beta, self.solved.f, self.intercept)
+            values = list(zip(*(column.tolist() for column in known), strict=True))
         steps = self.solved.steps.tolist()
-        return [
-            (Record(n, self.seconds, own.primal, own.dual, own.gap),)
-            for n, own in zip(steps, certificates, strict=True)
-        ]
+        return [(Record(n, self.seconds, *own),) for n, own in zip(steps, values, strict=True)]
 
-    def certificates(self, definite: Definiteness) -> list[Certificate] | None:
-        """A proof of each, by the fresh scores that ended the solver, where their errors are bounded."""
-        f, error = self.solved.f, self.solved.error
-        if error is None:
-            return None
-        scores = Scores(f, error, 1.0)  # k(x, x) = 1 of kernels with such bounds
-        return judge_soft_margins(self.problems, self.solved.beta, self.intercept, scores, definite, "bounded")
+    def certificates(self, definite: Definiteness) -> list[Certificate]:
+        """A proof of each, by the fresh scores that ended the solver, whose errors are bounded."""
+        problems, beta, error = self.problems, self.solved.beta, self.solved.error
+        assert error is not None  # the caller has looked
+        if definite.deficit:
+            error = error + definite.deficit * ROOM * problems.spread(np.sqrt(problems.total(np.square(beta))))
+        scores = Scores(self.solved.f, error, self.largest * ROOM + definite.deficit)
+        return judge_soft_margins(problems, beta, self.intercept, scores, definite, "bounded")
 
     def left(self) -> list[tuple[int, Task]]:
         """Tasks that another solver must go on with, and where."""
@@ -80,7 +84,7 @@ def run_soft_margins(
         watch = options.watch(Turn(deadline, interrupted))
         if not problems.fit_intercept or options.solver not in ("auto", "decomposition"):
             return None
-        gram = options.gram(kernel, X, None)
+        gram = gram_to_store(options, kernel, X)
         if not can_solve_together(gram, int(problems.sizes.max()), watch):
             return None
         bound, start = problems.sign * problems.C, np.zeros(len(rows))
@@ -88,7 +92,9 @@ def run_soft_margins(
         tasks = Tasks(problems.pointers, rows, -problems.sign, lower, upper, 0.0, start)
         solved = solve_together(options.backend, tasks, gram, watch, options.threads)
         intercept = problems.intercepts(solved.beta, solved.f)
-        outcomes = SoftOutcomes(problems, rows, solved, intercept, time.perf_counter() - began)
+        outcomes = SoftOutcomes(
+            problems, rows, solved, intercept, time.perf_counter() - began, float(gram.diagonal.max())
+        )
         left = outcomes.left()
         if not left:
             return outcomes

@@ -102,3 +102,10 @@ class SoftMargins(Sequence[SVCProblem]):
         ends = [np.where(np.isinf(high), low, high), np.where(np.isinf(low), high, low)]  # one end where there is one
         middle = np.where(np.isinf(ends[0]), 0.0, (ends[0] + ends[1]) / 2)
         return -np.where(count > 0, mean, middle)
+
+    def values(self, beta: FloatArray, f: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(primal, dual, gap) of each problem at these coefficients, scores and intercepts."""
+        alpha, short = self.sign * beta, 1.0 - self.sign * (f + self.spread(b))
+        square, gap = self.total(beta * f), (self.C - alpha) * np.maximum(0.0, short) + alpha * np.maximum(0.0, -short)
+        primal = square / 2 + self.total(self.C * np.maximum(0.0, short))
+        return primal, self.total(alpha) - square / 2, self.total(gap)

@@ -278,6 +278,12 @@ class NumbaBackend(Backend):
         run_parallel([partial(share, first) for first in range(threads)], threads)
         return steps, violations
 
+    def gathered(self, K, index, threads=1):
+        out = np.empty((len(index), len(index)), dtype=np.float32)
+        threads = min(threads, 1 + out.size // VALUES_PER_THREAD)
+        run_shares(partial(tiles.gather, np.asarray(K), index, out), len(index), threads)
+        return out
+
     def stored_products(self, K, pointers, rows, coef, threads=1):
         f = np.empty(len(coef))
 

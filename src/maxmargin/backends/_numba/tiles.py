@@ -95,3 +95,12 @@ def mirror(out, first, last):
         for r in range(first, last):
             for c in range(start, stop):
                 out[r, c] = out[c, r]
+
+
+@jit
+def gather(K, index, out, first, last):
+    """Rows first..last - 1 of out = K[index, index]."""
+    for r in range(first, last):
+        row = K[index[r]]
+        for c in range(index.size):
+            out[r, c] = row[index[c]]
