@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from maxmargin._validation import cache_bytes
-from maxmargin.backends._base import Backend, BlockResult
+from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
 from maxmargin.backends._design import Design
 from maxmargin.backends._gram import KernelGram, by_appearance, float32_is_safe
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from maxmargin.backends._numba import NumbaBackend
 
 __all__ = [
+    "VALUES_PER_THREAD",
     "Backend",
     "Batch",
     "BlockOptions",

@@ -299,9 +299,9 @@ class Backend(ABC):
             f[:, first:last] = self.product(program, own, own.take(used), table[:, used].T, threads).T
         return f
 
-    def gathered(self, K: Array, index: IntArray, threads: int = 1) -> Array:
-        """K[index, index] in float32."""
-        return np.asarray(K)[np.ix_(index, index)].astype(np.float32)
+    def gathered(self, K: Array, index: IntArray, dtype: Any, threads: int = 1) -> Array:
+        """K[index, index] in another precision."""
+        return np.asarray(K)[np.ix_(index, index)].astype(dtype)
 
     def stored_products(
         self, K: Array, pointers: IntArray, rows: IntArray, coef: FloatArray, threads: int = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -131,16 +131,16 @@ class KernelGram:
         """The whole matrix in float64."""
         return self._symmetric(self._float64_rows(None), self.diagonal)
 
-    def stored(self, index: IntArray) -> tuple[Array, FloatArray]:
-        """(the matrix of the rows ``index`` in their order, in float32; its diagonal)."""
+    def stored(self, index: IntArray, dtype: Any) -> tuple[Array, FloatArray]:
+        """(the matrix of the rows ``index`` in their order, in this precision; its diagonal)."""
         if self.is_given:
             own = index if self.index is None else self.index[index]
             self.entries += len(own) ** 2 // 2
-            return self.backend.gathered(self.X, own, self.threads), self.diagonal[index]
+            return self.backend.gathered(self.X, own, dtype, self.threads), self.diagonal[index]
         part = self if np.array_equal(index, np.arange(self.n)) else self.take(index, self.threads)
         values = part._symmetric(part.rows, part.diagonal)
         self.entries += values.size // 2 if part is not self else 0
-        return values.astype(np.float32, copy=False), part.diagonal
+        return values.astype(dtype, copy=False), part.diagonal
 
     @property
     def is_given(self) -> bool:
@@ -306,24 +306,40 @@ class KernelGram:
         self, pointers: IntArray, places: IntArray, coef: FloatArray, order: IntArray, terms: int
     ) -> tuple[FloatArray, FloatArray | None]:
         """:meth:`fresh` from the matrix of the rows ``order``, each value of which serves many tasks."""
-        bound, sizes, starts = self._error_bound(np.dtype(np.float64)), np.diff(pointers), pointers[:-1]
-        A = np.repeat(np.add.reduceat(np.abs(coef), starts), sizes)
         if self.is_given:
             rows = order[places] if self.index is None else self.index[order[places]]
             K = np.ascontiguousarray(self.X, dtype=np.float64)
-            largest = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
-            error = (terms + SLACK) * float(np.finfo(np.float64).eps) * largest * A
-            return self.backend.stored_products(K, pointers, rows, coef, self.threads), error
+            return self.backend.stored_products(K, pointers, rows, coef, self.threads), self._given_error(
+                K, pointers, coef, terms
+            )
         part = self if np.array_equal(order, np.arange(self.n)) else self.take(order, self.threads)
         K, before = np.empty((part.n, part.n)), part.entries
         part._symmetric(part.rows, part.diagonal, K)
         self.entries += part.entries - before if part is not self else 0
+        return self.fresh_from(K, order, pointers, places, coef)
+
+    def fresh_from(
+        self, K: FloatArray, order: IntArray, pointers: IntArray, places: IntArray, coef: FloatArray
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """:meth:`fresh` from ``K``, the matrix of the rows ``order`` in float64; position p is row ``places[p]`` of it."""
         f = self.backend.stored_products(K, pointers, places, coef, self.threads)
+        terms = int(np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1]).max())
+        if self.is_given:
+            return f, self._given_error(K, pointers, coef, terms)
+        bound = self._error_bound(np.dtype(np.float64))
         if bound is None:
             return f, None
-        s = part.rows.scalars[0][places]  # and no kernel value is above 1
-        B = np.repeat(np.add.reduceat(s * np.abs(coef), starts), sizes)
+        starts, sizes, size = pointers[:-1], np.diff(pointers), np.abs(coef)
+        s = self.rows.scalars[0][order][places]  # and no kernel value is above 1
+        A = np.repeat(np.add.reduceat(size, starts), sizes)
+        B = np.repeat(np.add.reduceat(s * size, starts), sizes)
         return f, bound.of(s, A, B, terms, float(A.max()))
+
+    def _given_error(self, K: FloatArray, pointers: IntArray, coef: FloatArray, terms: int) -> FloatArray:
+        """Bounds on the errors of sums of values that were given."""
+        largest = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
+        A = np.repeat(np.add.reduceat(np.abs(coef), pointers[:-1]), np.diff(pointers))
+        return (terms + SLACK) * float(np.finfo(np.float64).eps) * largest * A
 
     def proven_products(
         self, pointers: IntArray, where: IntArray, coef: FloatArray

@@ -28,6 +28,7 @@ from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel, require_consistent
 from maxmargin.problems import HardMarginProblem, Problem
 from maxmargin.solvers import (
+    FEW_ROWS,
     Decomposition,
     Record,
     Solution,
@@ -43,8 +44,6 @@ from maxmargin.solvers import (
 
 #: Kernel values of a problem so small that BLAS would not use a second thread anyway.
 TINY_VALUES = 2**15
-#: Rows whose matrix takes less to compute in float64 than a second layout of them in float32.
-FEW_ROWS = 512
 #: Mean rows of a task from which on tasks run side by side.
 LONG_TASK = 600
 
@@ -113,7 +112,7 @@ def run_tasks(
 
 
 def gram_to_store(options: FitOptions, kernel: Kernel, X: RowData) -> KernelGram:
-    """The Gram matrix of a fit that stores all of it; of few rows, in float64, which they need anyway in the end."""
+    """The Gram matrix of a fit that stores all of it; of few rows, in float64."""
     return options.gram(kernel, X, np.float64 if count(X) <= FEW_ROWS else None)
 
 

@@ -27,9 +27,10 @@ from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_c
 from maxmargin.solvers.many import can_solve_many, solve_many
 from maxmargin.solvers.softmax import SoftmaxNewton
 from maxmargin.solvers.stored import StoredTasks
-from maxmargin.solvers.together import Tasks, Together, can_solve_together, solve_together
+from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_together, solve_together
 
 __all__ = [
+    "FEW_ROWS",
     "AIM",
     "FOLDS",
     "LINEAR_NAMES",

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.backends import KernelGram, Stored, by_appearance
+from maxmargin.backends import VALUES_PER_THREAD, KernelGram, Stored, by_appearance
 from maxmargin.problems import DualQP
 from maxmargin.solvers._base import Watch
+from maxmargin.solvers.decomposition import POLISHED
 
 if TYPE_CHECKING:
     from maxmargin.backends import NumbaBackend
@@ -33,6 +34,10 @@ LONGEST, LARGEST_BLOCK = 4096, 2048
 AIM = 0.95
 #: How often tasks go on from fresh scores.
 ROUNDS = 5
+#: Up to so many rows the matrix is stored in float64: that takes less than a second layout of the rows in float32.
+FEW_ROWS = 512
+#: Tasks of at most so many of these rows are moved on to where the violation is rounding: it takes some microseconds.
+TINY = 64
 #: Kernel values that float32 holds with all its digits.
 RANGE = (1e-25, 1e25)
 
@@ -88,9 +93,12 @@ def solve_together(
 ) -> Together:
     """Solve the tasks; ``exact``: their scores are those of float64, and so is the violation that ends them."""
     order, place = by_appearance(tasks.rows, gram.n)
-    K, diagonal = gram.stored(order)
+    few = gram.dtype == np.float64 and len(order) <= FEW_ROWS
+    K, diagonal = gram.stored(order, np.float64 if few else np.float32)
     batch = Stored(tasks.pointers, place[tasks.rows], tasks.linear, tasks.lower, tasks.upper, tasks.epsilon)
-    count, longest = len(tasks.pointers) - 1, int(np.diff(tasks.pointers).max())
+    sizes = np.diff(tasks.pointers)
+    count, longest = len(sizes), int(sizes.max())
+    threads = min(threads, count, 1 + int(sizes @ sizes) // VALUES_PER_THREAD)
     beta, f = tasks.start.copy(), np.full(len(tasks.start), np.nan)
     steps, finished = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
     error, entries, fine = None, gram.entries, gram.in_float64()
@@ -108,8 +116,14 @@ def solve_together(
         steps += taken
         if not exact or (error is not None and not taken.any()):
             break
-        f, error = fine.fresh(tasks.pointers, tasks.rows, beta)
-        entries += fine.entries
+        if few and error is None and sizes.min() <= TINY:
+            backend.polish_together(K, diagonal, batch, beta, TINY, POLISHED)
+        before = fine.entries
+        if few:
+            f, error = gram.fresh_from(K, order, tasks.pointers, batch.rows, beta)
+        else:
+            f, error = fine.fresh(tasks.pointers, tasks.rows, beta)
+        entries += fine.entries - before
         if not (taken < most).all() or not taken.any():
             break
     return Together(beta, f, error, steps, finished, entries)

@@ -278,8 +278,12 @@ class NumbaBackend(Backend):
         run_parallel([partial(share, first) for first in range(threads)], threads)
         return steps, violations
 
-    def gathered(self, K, index, threads=1):
-        out = np.empty((len(index), len(index)), dtype=np.float32)
+    def polish_together(self, K, diagonal, tasks, beta, tiny, polished):
+        """Move the tasks of at most ``tiny`` rows of a matrix in float64 on to the rounding of it, in place."""
+        small.polish_together(K, diagonal, tasks, beta, all_filled(tiny), tiny, polished)
+
+    def gathered(self, K, index, dtype, threads=1):
+        out = np.empty((len(index), len(index)), dtype=dtype)
         threads = min(threads, 1 + out.size // VALUES_PER_THREAD)
         run_shares(partial(tiles.gather, np.asarray(K), index, out), len(index), threads)
         return out

@@ -71,6 +71,25 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, budget, may_s
 
 
 @jit
+def polish_together(K, diagonal, tasks, beta, complete, tiny, polished):
+    """:func:`polish` on the tasks of at most ``tiny`` rows of a stored matrix in float64, in place."""
+    pointers, memory = tasks.pointers, np.empty(tiny * tiny)
+    for t in range(pointers.size - 1):
+        begin, end = pointers[t], pointers[t + 1]
+        n, own = end - begin, tasks.rows[begin:end]
+        if n > tiny:
+            continue
+        block = memory[: n * n].reshape(n, n)
+        for r in range(n):
+            for c in range(n):
+                block[r, c] = K[own[r], own[c]]
+        polish(
+            block, complete, tasks.linear[begin:end], beta[begin:end], tasks.lower[begin:end], tasks.upper[begin:end],
+            diagonal[own], tasks.epsilon, np.inf, False, polished,
+        )  # fmt: skip
+
+
+@jit
 def solve_many(
     pointers, rows, features, scalars, code, all_diagonal, linear, lower, upper, beta, f,
     epsilon, budgets, may_shrink, tol, steps_per_row, polished, first, stride, steps, violations, entries,
