@@ -53,7 +53,7 @@ CASES = [
 
 def fitted(machine, X, y, options, sample_weight=None, tol=TIGHT):
     """Our model and scikit-learn's of the same problem."""
-    ours = getattr(mm, machine)(**options).fit(X, y, sample_weight=sample_weight)
+    ours = getattr(mm, machine)(gap_tol=1e-10, **options).fit(X, y, sample_weight=sample_weight)
     theirs = getattr(svm, machine)(tol=tol, **options).fit(X, y, sample_weight=sample_weight)
     return ours, theirs
 

@@ -9,8 +9,9 @@ from maxmargin._validation import cache_bytes
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
 from maxmargin.backends._design import Design
-from maxmargin.backends._gram import KernelGram, by_appearance, float32_is_safe
-from maxmargin.backends._rows import Rows, as_csr, prepare
+from maxmargin.backends._gram import KernelGram
+from maxmargin.backends._rounding import float32_is_safe
+from maxmargin.backends._rows import Rows, as_csr, by_appearance, prepare
 from maxmargin.backends._threads import (
     blas_threads,
     effective_threads,

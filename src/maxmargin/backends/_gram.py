@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,9 +12,10 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend
 from maxmargin.backends._box import LazyRows
 from maxmargin.backends._cache import RowCache
-from maxmargin.backends._rows import Csr, Rows, prepare
+from maxmargin.backends._rounding import SHORT_SUM, SLACK, ErrorBound, float32_is_safe, gaussian_rate, most_terms
+from maxmargin.backends._rows import Csr, Rows, by_appearance, prepare
 from maxmargin.backends._threads import run_shares
-from maxmargin.kernels import Kernel, Op, Program
+from maxmargin.kernels import Kernel, Program
 
 #: Values of rows that are converted to float64 at a time.
 FLOAT64_VALUES = 2**22
@@ -30,14 +31,8 @@ RECOMPUTED_FEATURES = 96
 LAZY_FEATURES = 32
 #: Up to this many features (non-zeros of sparse rows) the matrix of a small problem is cheap beside its solution.
 CHEAP_FEATURES = 128
-#: Most terms of a sum before it joins a longer one in float64; and roundings of a value beside those counted.
-SHORT_SUM, SLACK = 512, 32
 #: Terms of a sum of a proof in the tiles' precision: its error grows with them.
 PROOF_SUM = 64
-#: Largest error of an exponent, or relative error of a product, that float32 tiles may have.
-FLOAT32_ERROR = 1e-4
-#: Range of data and kernel values in which float32 neither overflows nor underflows on the way, and rows looked at.
-FLOAT32_RANGE, PROBED = (1e-15, 1e15), 2048
 
 
 class KernelGram:
@@ -252,7 +247,7 @@ class KernelGram:
     ) -> tuple[FloatArray, FloatArray] | None:
         """K[rows] @ beta afresh, in float64 or in the tiles' precision, and a bound on the error of each.
 
-        None where there is no such bound (:class:`_ErrorBound`).
+        None where there is no such bound (:class:`ErrorBound`).
         """
         bound = self._error_bound(np.dtype(np.float64) if in_float64 else self.dtype)
         if bound is None:
@@ -321,7 +316,7 @@ class KernelGram:
     def fresh_from(
         self, K: FloatArray, order: IntArray, pointers: IntArray, places: IntArray, coef: FloatArray
     ) -> tuple[FloatArray, FloatArray | None]:
-        """:meth:`fresh` from ``K``, the matrix of the rows ``order`` in float64; position p is row ``places[p]`` of it."""
+        """:meth:`fresh` from ``K``, the rows ``order`` of the matrix in float64; position p is row ``places[p]``."""
         f = self.backend.stored_products(K, pointers, places, coef, self.threads)
         terms = int(np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1]).max())
         if self.is_given:
@@ -357,14 +352,14 @@ class KernelGram:
         terms = SHORT_SUM + 2 * int(counts.max()) // SHORT_SUM
         return f, bound.of(s, A, B, terms, float(np.add.reduceat(size, starts).max()))
 
-    def _error_bound(self, kind: np.dtype) -> _ErrorBound | None:
+    def _error_bound(self, kind: np.dtype) -> ErrorBound | None:
         """What is known of the error of sums of kernel values in the precision ``kind``."""
-        rate = _gaussian_rate(self.program)
+        rate = gaussian_rate(self.program)
         if rate is None or not self.backend.streams(self.program):
             return None
         unit, s = float(np.finfo(kind).eps) / 2, float(self.rows.scalars[0].max(initial=0.0))
-        per_square = rate * (_most_terms(self.rows.bases[0]) + SLACK) * unit
-        return _ErrorBound(unit, per_square, 2 * per_square * s) if 2 * per_square * s <= 0.5 else None
+        per_square = rate * (most_terms(self.rows.bases[0]) + SLACK) * unit
+        return ErrorBound(unit, per_square, 2 * per_square * s) if 2 * per_square * s <= 0.5 else None
 
     def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None) -> Array:
         values = self.backend.symmetric_tile(self.program, rows, self.threads, out)
@@ -400,69 +395,3 @@ class KernelGram:
             return replace(own, scalars=own.scalars.astype(np.float64))  # values are looked up as they are
         index = self.index if rows is None else rows if self.index is None else self.index[rows]
         return prepare(self.program, self.X if index is None else self.X[index], np.float64, like=self.rows)
-
-
-def by_appearance(rows: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """(the rows in the order in which they first appear, the place of each in it): of pairs of classes, by class."""
-    first = np.full(n, len(rows), dtype=np.int64)
-    first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
-    present = np.flatnonzero(first < len(rows))
-    order, place = present[np.argsort(first[present])], np.full(n, -1, dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return order, place
-
-
-class _ErrorBound(NamedTuple):
-    """How far sums of kernel values are off, for Gaussian kernels that stream; there is no bound for others.
-
-    With u the unit roundoff, m the products in a dot product, and s the squared norms of rows as they are centred, the
-    exponent of k(x, z) is off by at most gamma (m + SLACK) u (s_x + s_z), so the value by as much, relatively; a short
-    sum adds u for each of its terms, a sum of short sums (in float64) as much for each of them, t in all. So
-
-        error_i <= u (gamma (m + SLACK) (s_i A_i + B_i) + (t + SLACK) A_i),  A = K |beta|, B = K (s |beta|).
-    """
-
-    unit: float
-    per_square: float
-    largest: float  # error of an exponent
-
-    def of(self, s: FloatArray, A: FloatArray, B: FloatArray, terms: int, whole: float) -> FloatArray:
-        """The bound, ``whole`` being sum |beta|."""
-        error = np.exp(self.largest) * self.per_square * (s * A + B) + (terms + SLACK) * self.unit * A
-        tiny = np.finfo(np.float32 if self.unit > 2.0**-50 else np.float64).tiny
-        return 1.01 * error + float(tiny) * 4 * whole  # 1.01: A and B are rounded, too
-
-
-def _gaussian_rate(program: Program) -> float | None:
-    """gamma of a program that is exp(-gamma ||x - z||^2) and nothing else."""
-    kinds = tuple(op for op, _ in program.operations)
-    if kinds != (Op.LOAD, Op.DISTANCE, Op.AFFINE, Op.EXP) or program.scalars[0].kind != "sq_norm":
-        return None
-    factor, shift = program.constants[2]
-    return -factor if shift == 0 and factor <= 0 else None
-
-
-def _most_terms(base: Array | Csr) -> int:
-    """The most products in a dot product of two rows."""
-    return int(np.diff(base.indptr).max(initial=0)) if isinstance(base, Csr) else base.shape[1]
-
-
-def float32_is_safe(kernel: Kernel, X: RowData) -> bool:
-    """Whether float32 tiles are accurate enough to search with: known from the program and the data's range."""
-    program = kernel.lower()
-    kinds = {base.kind for base in program.bases}
-    operations = {op for op, _ in program.operations}
-    plain = kinds <= {"dot", "l1"} and not any(base.views for base in program.bases)
-    if not plain or Op.SQRT in operations:  # a root turns rounding near 0 into 3e-4
-        return False
-    probe = X[:: max(1, X.shape[0] // PROBED)]
-    values = X.data if hasattr(X, "indptr") else X
-    sizes = [np.max(np.abs(values), initial=0.0), np.max(np.abs(kernel.diag(probe)), initial=0.0)]
-    if not all(FLOAT32_RANGE[0] < size < FLOAT32_RANGE[1] for size in sizes):
-        return False
-    if Op.EXP not in operations:
-        return True
-    norms = float(np.max(prepare(program, probe, np.float64).scalars, initial=0.0))
-    factors = [abs(a) for (op, _), (a, _) in zip(program.operations, program.constants, strict=True) if op == Op.AFFINE]
-    exponent = max(max(factors, default=1.0) * norms, abs(np.log(sizes[1])))
-    return bool(2 * np.finfo(np.float32).eps * exponent <= FLOAT32_ERROR)

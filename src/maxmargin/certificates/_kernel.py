@@ -13,13 +13,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
-from maxmargin._rows import take
 from maxmargin._types import Array, FloatArray, IntArray, RowData
-from maxmargin._validation import is_symmetric
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate, Definiteness
+from maxmargin.certificates._definiteness import definiteness
 from maxmargin.certificates._scores import (
     ROOM,
     ErrorBounds,
@@ -29,7 +27,7 @@ from maxmargin.certificates._scores import (
     union,
 )
 from maxmargin.delivered import Delivered, KernelTrained, is_stochastic
-from maxmargin.kernels import Kernel, Precomputed, check_mercer
+from maxmargin.kernels import Kernel
 from maxmargin.kernels.rounding import UNIT, summed
 from maxmargin.problems import (
     FEASIBILITY_TOL,
@@ -42,8 +40,6 @@ from maxmargin.problems import (
     relative,
 )
 
-#: Kernels not known to be PSD are checked by an eigendecomposition up to this many rows.
-PSD_CHECK_ROWS = 1000
 #: A dual point that misses its constraints by no more than this, relatively, is repaired (float32 models).
 REPAIRABLE = 1e-4
 #: Dual variables within this relative distance of a bound count as on it when the KKT violation is measured.
@@ -369,59 +365,6 @@ def _judge_one(
 def _scale(beta: FloatArray, dual_coef: FloatArray) -> float:
     """The dual variables divided by the published coefficients."""
     return float(np.abs(beta).sum()) / max(float(np.abs(dual_coef).sum()), np.finfo(float).tiny)
-
-
-def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
-    """PSD by construction, or by an eigendecomposition where that is affordable, or unknown.
-
-    A given matrix K is judged as its PSD part K+ where the two differ by rounding only: no eigenvalue is below -n eps
-    times the largest. The difference, its largest eigenvalue or less, is the ``deficit`` that scores are charged with.
-    """
-    if kernel.is_psd:
-        return Definiteness(True)
-    if len(rows) > PSD_CHECK_ROWS:
-        return Definiteness(False, f"not known to be PSD ({len(rows)} rows are too many to check)")
-    K = X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else kernel(take(X, rows))
-    factored = _factored(K)
-    if factored is not None:
-        return factored
-    rounding = len(rows) * float(np.finfo(float).eps)
-    check = check_mercer(K, tol=rounding)
-    if not check.symmetric:
-        return Definiteness(False, "the kernel is not symmetric")
-    if not check.psd:
-        return Definiteness(False, f"the kernel is not PSD: smallest eigenvalue {check.smallest_eigenvalue:.3g}")
-    K = np.asarray(K, dtype=np.float64)
-    lopsided = float(np.linalg.norm(K - K.T)) / 2  # K is judged as the mean of itself and its transpose
-    deficit = 2 * check.tolerance + max(0.0, -check.smallest_eigenvalue) + lopsided
-    return _judged_as_psd(deficit)
-
-
-def _factored(K: FloatArray) -> Definiteness | None:
-    """What Cholesky factors prove, which takes less than eigenvalues; None where that is not enough.
-
-    If K + t I has a factor in floating-point arithmetic, no eigenvalue of K is below -t - c, c being gamma_(n + 2)
-    times its trace or more (Rump 2006). So t = -2 c shows a positive definite matrix; and t = n eps / 2 times a lower
-    bound on the largest eigenvalue, one whose negative eigenvalues are rounding.
-    """
-    K = np.asarray(K, dtype=np.float64)
-    diagonal, n = np.diagonal(K), len(K)
-    if n == 0 or not (diagonal > 0).all() or not np.isfinite(K).all() or not is_symmetric(K):
-        return None
-    c, largest = summed(n + 2) * float(diagonal.sum()), max(float(diagonal.max()), float(K.sum()) / n)
-    for shift in (-2 * c, 0.5 * n * float(np.finfo(float).eps) * largest):
-        shifted = K.copy()
-        shifted.flat[:: n + 1] += shift
-        try:
-            scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            continue
-        return Definiteness(True) if shift < 0 else _judged_as_psd(shift + 2 * c)
-    return None
-
-
-def _judged_as_psd(deficit: float) -> Definiteness:
-    return Definiteness(True, deficit=deficit, judged=f"of the PSD part K+ of the kernel matrix, within {deficit:.1e}")
 
 
 def must_recompute(problem: Problem) -> bool:

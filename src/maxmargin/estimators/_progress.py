@@ -53,19 +53,22 @@ class FitReporter:
         estimator = self._estimator
         if estimator.verbose:
             self._line = ProgressLine(type(estimator).__name__, n_tasks)
-        if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
+        if self._has_callbacks:
             self._root = estimator._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=False)
             self._root.call_on_fit_task_begin(estimator=estimator, X=self._X, y=self._y)
 
     @property
     def wanted(self) -> bool:
         """Whether anybody will listen once the fit begins."""
-        estimator = self._estimator
-        return (
-            bool(estimator.verbose)
-            or hasattr(estimator, "_skl_callbacks")
-            or hasattr(estimator, "_parent_callback_ctx")
-        )
+        return bool(self._estimator.verbose) or self._has_callbacks
+
+    @property
+    def _has_callbacks(self) -> bool:
+        """Whether scikit-learn's callbacks were set here or on a pipeline or search around it.
+
+        Every Pipeline gives its steps a context of its own, and the callbacks with it, if there are any.
+        """
+        return bool(getattr(self._estimator, "_skl_callbacks", None))
 
     @property
     def active(self) -> bool:

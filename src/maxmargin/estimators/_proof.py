@@ -116,7 +116,8 @@ def certified_outcomes(
     gap within it. Where that does not prove the goal and recomputing all costs too much, an estimate.
     """
     if isinstance(outcomes, SoftOutcomes):
-        certificates = _soft_certificates(options, kernel, X, outcomes)
+        with InterruptFlag(), blas_threads(1):
+            certificates = _soft_certificates(options, kernel, X, outcomes)
         if certificates is not None:
             return certificates
     tasks = [outcome.delivered for outcome in outcomes]
@@ -124,10 +125,10 @@ def certified_outcomes(
     values = len(rows) * len(union([task.rows[task.dual_coef != 0] for task in tasks]))
     work = sum(outcome.solution.entries for outcome in outcomes)
     affordable = values <= max(AFFORDABLE_VALUES, QUARTER / PRICE * work)
-    definite = definiteness(kernel, X, rows)
     full = options.certify == "full" or any(must_recompute(task.problem) for task in tasks)
     # Ctrl-C does not lose a fit that has ended: its certificate is finished; a second one is Python's own
     with InterruptFlag(), blas_threads(effective_threads() if values > LARGE_VALUES else 1):
+        definite = definiteness(kernel, X, rows)
         if not (full or values <= CHEAP_VALUES or isinstance(kernel, Linear)):
             fresh = _known(outcomes) or _fresh_scores(options, kernel, X, tasks)
             if fresh is not None:

@@ -30,8 +30,8 @@ from maxmargin.solvers.stored import StoredTasks
 from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_together, solve_together
 
 __all__ = [
-    "FEW_ROWS",
     "AIM",
+    "FEW_ROWS",
     "FOLDS",
     "LINEAR_NAMES",
     "NAMES",

@@ -9,12 +9,13 @@ Invariant: beta feasible. What is left after so many steps is said to be unfinis
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from maxmargin._stop import Stopped
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import VALUES_PER_THREAD, KernelGram, Stored, by_appearance
 from maxmargin.problems import DualQP
@@ -92,6 +93,19 @@ def solve_together(
     backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, exact: bool = True
 ) -> Together:
     """Solve the tasks; ``exact``: their scores are those of float64, and so is the violation that ends them."""
+    count = len(tasks.pointers) - 1
+    beta, f = tasks.start.copy(), np.full(len(tasks.start), np.nan)
+    begun = Together(beta, f, None, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool), 0)
+    try:
+        return _solved(backend, tasks, gram, watch, threads, exact, begun)
+    except Stopped:
+        return replace(begun, finished=np.zeros(count, dtype=bool))
+
+
+def _solved(
+    backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, exact: bool, begun: Together
+) -> Together:
+    """``begun``, solved in place as far as possible."""
     order, place = by_appearance(tasks.rows, gram.n)
     few = gram.dtype == np.float64 and len(order) <= FEW_ROWS
     K, diagonal = gram.stored(order, np.float64 if few else np.float32)
@@ -99,22 +113,21 @@ def solve_together(
     sizes = np.diff(tasks.pointers)
     count, longest = len(sizes), int(sizes.max())
     threads = min(threads, count, 1 + int(sizes @ sizes) // VALUES_PER_THREAD)
-    beta, f = tasks.start.copy(), np.full(len(tasks.start), np.nan)
-    steps, finished = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
-    error, entries, fine = None, gram.entries, gram.in_float64()
+    beta, f, error, steps, finished = begun.beta, begun.f, begun.error, begun.steps, begun.finished
+    entries, fine = gram.entries, gram.in_float64()
     most, goal = STEPS * (longest + MORE_ROWS), np.full(count, AIM * watch.tol)
-    for _ in range(ROUNDS if exact else 1):
+    for _ in range(ROUNDS if exact or few else 1):
         taken = np.zeros(count, dtype=np.int64)
         for part in _parts(tasks.pointers):
             if watch.must_stop(0):
-                return Together(beta, f, None, steps, np.zeros(count, dtype=bool), entries)
+                raise Stopped("asked to stop between two calls")
             own = batch._replace(pointers=batch.pointers[part.start : part.stop + 1])
             taken[part], violations = backend.solve_together(
                 K, diagonal, own, beta, f, goal[part], min(LARGEST_BLOCK, longest), most, threads
             )
             finished[part] = violations <= goal[part]
         steps += taken
-        if not exact or (error is not None and not taken.any()):
+        if not (exact or few) or (error is not None and not taken.any()):
             break
         if few and error is None and sizes.min() <= TINY:
             backend.polish_together(K, diagonal, batch, beta, TINY, POLISHED)
