@@ -87,7 +87,7 @@ def test_folds_of_a_calibration_share_the_limit(machine, scheme, limit, monkeypa
     began = time.perf_counter()
     quiet(model)
     ready = time.perf_counter()  # the fit's own clock began in between
-    assert len(deadlines) > 5
+    assert len(deadlines) >= 2  # tasks that are solved together share a watch
     assert all(due <= max(ready + limit, now) for due, now in deadlines)
     assert min(due for due, _ in deadlines) < max(began + limit, deadlines[0][1])
     assert model.predict_proba(X).shape == (len(X), 12)

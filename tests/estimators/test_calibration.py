@@ -211,9 +211,9 @@ def test_folds_of_a_kernel_machine_start_at_its_solution(monkeypatch):
         entries = []
         solve = _kernel_folds.run_tasks
 
-        def counting(estimator, kernel, X, tasks, deadline, warm=warm, entries=entries, solve=solve):
+        def counting(estimator, kernel, X, tasks, deadline, warm=warm, entries=entries, solve=solve, **named):
             tasks = tasks if warm else [type(t)(t.rows, t.problem) for t in tasks]
-            outcomes = solve(estimator, kernel, X, tasks, deadline)
+            outcomes = solve(estimator, kernel, X, tasks, deadline, **named)
             entries.append(sum(o.solution.n_iter for o in outcomes))
             return outcomes
 
@@ -428,9 +428,9 @@ def test_a_time_limit_holds_for_the_folds_too(monkeypatch):
     given = []
     solve = _kernel_folds.run_tasks
 
-    def watched(estimator, kernel, X, tasks, deadline):
+    def watched(estimator, kernel, X, tasks, deadline, **named):
         given.append(deadline)
-        return solve(estimator, kernel, X, tasks, deadline)
+        return solve(estimator, kernel, X, tasks, deadline, **named)
 
     limits, deadline_of = [], Training.deadline
 

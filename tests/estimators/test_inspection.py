@@ -451,7 +451,12 @@ def test_every_condition_holds_at_an_optimum(model):
 
 @pytest.mark.parametrize(
     "model",
-    [mm.SVR(), mm.NuSVR(), mm.LinearSVR(tol=1e-11), mm.LinearSVR(loss="squared_epsilon_insensitive", tol=1e-11)],
+    [
+        mm.SVR(gap_tol=1e-10),
+        mm.NuSVR(),
+        mm.LinearSVR(tol=1e-11),
+        mm.LinearSVR(loss="squared_epsilon_insensitive", tol=1e-11),
+    ],
     ids=name_of,
 )
 def test_regressors_have_conditions_too(model):
@@ -675,7 +680,7 @@ def test_nothing_is_certain_without_a_proof():
     found = inspection.certified_labels(model, K, K, Y2)
     assert not found.certain.any()
     assert "not PSD" in str(found)
-    good = mm.SVC(kernel="precomputed").fit(TWO @ TWO.T, Y2)
+    good = mm.SVC(kernel="precomputed", gap_tol=1e-10).fit(TWO @ TWO.T, Y2)
     assert inspection.certified_labels(good, TWO @ TWO.T, TWO @ TWO.T, Y2).certain.mean() > 0.9
     assert "training rows only" in str(inspection.certified_labels(good, (TWO @ TWO.T)[:3], TWO @ TWO.T, Y2))
     own = mm.SVC(kernel=lambda A, B: A @ B.T).fit(TWO, Y2)

@@ -242,7 +242,7 @@ def test_every_row_is_marked_by_its_status(name: str) -> None:
 
 
 def test_rows_on_the_margin_lie_on_the_dashed_lines() -> None:
-    model = SVC(kernel="linear", C=1.0).fit(PLANE, TWO)
+    model = SVC(kernel="linear", C=1.0, gap_tol=1e-10).fit(PLANE, TWO)
     display = DecisionDisplay.from_estimator(model, PLANE, TWO)
     on_margin = np.asarray(display.marks_["on the margin"].get_offsets())
     np.testing.assert_allclose(np.abs(model.decision_function(on_margin)), 1.0, atol=1e-6)

@@ -103,11 +103,17 @@ def test_errors_of_many_tasks_are_within_their_bounds(sparse, planted):
     kernel, tasks = Gaussian(0.003 if planted else 0.3), [rng.permutation(700)[:n] for n in (700, 5, 300)]
     betas = [rng.normal(size=len(task)) * (rng.random(len(task)) < 0.5) * 100.0 for task in tasks]
     gram = backend_for("cpu").gram(kernel, sp.csr_array(rows) if sparse else rows, threads=2)
-    for task, beta, (f, error) in zip(tasks, betas, gram.proven_products(tasks, betas), strict=True):
-        exact = kernel(rows[task]) @ beta
-        assert (np.abs(f - exact) <= error + 1e-11).all()
-        assert error.max() <= 1e4 * 2.0**-53 * np.abs(beta).sum()
-    assert backend_for("cpu").gram(Exponential(1.0), rows).proven_products(tasks, betas) is None
+    pointers, where = np.array([0, 700, 705, 1005]), np.concatenate(tasks)
+    for pass_over in (gram.proven_products, gram.fresh):
+        f, error = pass_over(pointers, where, np.concatenate(betas))
+        for task, beta, first in zip(tasks, betas, pointers, strict=False):
+            own = slice(first, first + len(task))
+            exact = kernel(rows[task]) @ beta
+            assert (np.abs(f[own] - exact) <= error[own] + 1e-11).all()
+            assert error[own].max() <= 1e4 * 2.0**-53 * np.abs(beta).sum()
+    other = backend_for("cpu").gram(Exponential(1.0), rows)
+    assert other.proven_products(pointers, where, np.concatenate(betas)) is None
+    assert other.fresh(pointers, where, np.concatenate(betas))[1] is None
 
 
 def test_a_fresh_pass_without_a_bound_says_so():

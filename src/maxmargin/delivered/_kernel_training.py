@@ -17,7 +17,6 @@ from maxmargin.delivered._machines import KERNEL, ONLINE, STOCHASTIC, is_ours, m
 from maxmargin.delivered._model import KernelFitted, read_kernel
 from maxmargin.delivered._tasks import Delivered
 from maxmargin.kernels import Precomputed, takes_any_rows
-from maxmargin.multiclass import Scheme
 from maxmargin.problems import (
     ALL_CLASSES,
     AllClassesProblem,
@@ -79,10 +78,13 @@ class KernelTrained:
         if fitted.scheme is None:
             return [Delivered(kept, self._only_problem(), self._dual()[0, kept], float(fitted.intercept[0]))]
         label, weight = self._labels_and_weights()
-        unpack = Scheme.unpack if fitted.machine in ONLINE else type(fitted.scheme).unpack  # a line per task
-        coefs = unpack(fitted.scheme, self._dual()[:, kept], label[kept])
+        table, pairs = self._dual()[:, kept], fitted.scheme.tasks(label[kept])
+        if fitted.machine in ONLINE:  # a line per task
+            coefs = [line[task.rows] for line, task in zip(table, pairs, strict=True)]
+        else:
+            coefs = fitted.scheme.unpack(table, label[kept])
         diagonal, tasks = fitted.kernel.diag(self.X), []
-        for k, (task, coef) in enumerate(zip(fitted.scheme.tasks(label[kept]), coefs, strict=True)):
+        for k, (task, coef) in enumerate(zip(pairs, coefs, strict=True)):
             order = np.argsort(task.rows)
             rows = kept[task.rows[order]]
             problem = self._two_class_problem(k, task.sign[order], weight[rows], diagonal[rows])
