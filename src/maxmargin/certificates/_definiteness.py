@@ -1,0 +1,83 @@
+"""Whether a kernel matrix is positive semi-definite: by construction, by a Cholesky factor, or by its eigenvalues."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from maxmargin._rows import take
+from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin._validation import is_symmetric
+from maxmargin.certificates._certificate import Definiteness
+from maxmargin.kernels import Kernel, Precomputed, check_mercer
+from maxmargin.kernels.rounding import summed
+
+#: Kernels not known to be PSD are checked up to this many rows.
+PSD_CHECK_ROWS = 1000
+EPS = float(np.finfo(float).eps)
+#: Values this small beside the largest are left out of a factor: products of them would be subnormal, which is slow.
+NEGLIGIBLE = 1e-100
+
+
+def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
+    """PSD by construction, or by a check where that is affordable, or unknown.
+
+    A given matrix K is judged as its PSD part K+ where the two differ by rounding only: no eigenvalue is below -n eps
+    times the largest. The difference, its largest eigenvalue or less, is the ``deficit`` that scores are charged with.
+    """
+    if kernel.is_psd:
+        return Definiteness(True)
+    if len(rows) > PSD_CHECK_ROWS:
+        return Definiteness(False, f"not known to be PSD ({len(rows)} rows are too many to check)")
+    K = X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else kernel(take(X, rows))
+    return _factored(np.asarray(K, dtype=np.float64)) or _by_eigenvalues(K)
+
+
+def _by_eigenvalues(K: FloatArray) -> Definiteness:
+    check = check_mercer(K, tol=len(K) * EPS)
+    if not check.symmetric:
+        return Definiteness(False, "the kernel is not symmetric")
+    if not check.psd:
+        return Definiteness(False, f"the kernel is not PSD: smallest eigenvalue {check.smallest_eigenvalue:.3g}")
+    deficit = 2 * check.tolerance + max(0.0, -check.smallest_eigenvalue) + _lopsided(np.asarray(K, dtype=np.float64))
+    return _judged_as_psd(deficit)
+
+
+def _factored(K: FloatArray) -> Definiteness | None:
+    """What Cholesky factors prove, which takes less than eigenvalues; None where that is not enough.
+
+    If K + t I has a factor in floating-point arithmetic, no eigenvalue of K is below -t - c, c being gamma_(n + 2)
+    times its trace or more (Rump 2006). So t = -2 c shows a positive definite matrix; and t = n eps / 2 times a lower
+    bound on the largest eigenvalue, one whose negative eigenvalues are rounding. LAPACK reads one triangle alone: a
+    matrix that rounding made lopsided is judged as the mean of itself and its transpose.
+    """
+    diagonal, n = np.diagonal(K), len(K)
+    if n == 0 or not (diagonal > 0).all() or not np.isfinite(K).all():
+        return None
+    c, largest = summed(n + 2) * float(diagonal.sum()), max(float(diagonal.max()), float(K.sum()) / n)
+    lopsided = 0.0
+    if not is_symmetric(K):
+        lopsided = _lopsided(K) + EPS * float(np.linalg.norm(K))  # the mean is rounded, too
+        K = (K + K.T) / 2
+    if lopsided > 0.5 * n * EPS * largest:
+        return None
+    K = np.where(np.abs(K) < NEGLIGIBLE * largest, 0.0, K)  # moves eigenvalues by far less than c
+    for shift in (-2 * c, 0.5 * n * EPS * largest):
+        shifted = K.copy()
+        shifted.flat[:: n + 1] += shift
+        try:
+            scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+        deficit = lopsided + (0.0 if shift < 0 else shift + 2 * c)
+        return _judged_as_psd(deficit) if deficit else Definiteness(True)
+    return None
+
+
+def _lopsided(K: FloatArray) -> float:
+    """How far K is from the mean of itself and its transpose, as which it is judged."""
+    return float(np.linalg.norm(K - K.T)) / 2
+
+
+def _judged_as_psd(deficit: float) -> Definiteness:
+    return Definiteness(True, deficit=deficit, judged=f"of the PSD part K+ of the kernel matrix, within {deficit:.1e}")
