@@ -5,6 +5,7 @@ SCALING_ARGS ?=
 STOCHASTIC_ARGS ?=
 CLASSES_ARGS ?=
 SELECTION_ARGS ?=
+EVERYDAY_ARGS ?=
 LARGE_ARGS ?=
 COMPUTER_ARGS ?=
 PYTEST_ARGS ?=
@@ -28,7 +29,7 @@ endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test quick smoke fuzz truth truth-exact truth-psd truth-bounded truth-silent ends hostile extremes cache threads \
-    siege audit limits proofs lint format arena scaling stochastic classes selection large computer wheel clean
+    siege audit limits proofs lint format arena everyday scaling stochastic classes selection large computer wheel clean
 
 demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
 	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
@@ -91,6 +92,9 @@ format: .venv/.lint          ## let ruff repair what it can
 
 arena: .venv/.arena          ## time and certify against other libraries: make arena ARENA_ARGS="--sets digits"
 	$(BIN)/python -m benchmarks.arena $(ARENA_ARGS)
+
+everyday: .venv/.arena       ## everyday sizes beside other libraries: make everyday EVERYDAY_ARGS="--data DIR"
+	$(BIN)/python -m benchmarks.everyday $(EVERYDAY_ARGS)
 
 scaling: .venv/.arena        ## time against rows and columns: make scaling SCALING_ARGS="--data DIR"
 	$(BIN)/python -m benchmarks.scaling $(SCALING_ARGS)
