@@ -206,11 +206,14 @@ def interrupted_fit(seed: int) -> str:
 
 def quiet(work: Callable[[], int]) -> int:
     """The signal may come before the fit has begun, or after it has ended; that is no news."""
+    code = 11
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        return work()
+        code = work()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:
-        return 11
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
 
 
 @lru_cache(maxsize=1)

@@ -48,10 +48,11 @@ def everything():
     import scipy.sparse as sp
     from maxmargin import NuSVR
     from maxmargin.kernels import ChiSquared, Laplacian
-    SVC().fit(X, y)                                # more than one working set, float32 tiles
+    SVC().fit(X, y)                                # a stored matrix, in float32
+    SVC(gap_tol=1e-3).fit(X, y)                    # more than one working set, float32 tiles
     SVC(fit_intercept=False).fit(X[:1100], y[:1100])
     SVC(kernel=ChiSquared()).fit(X[:40], y[:40])
-    SVC(kernel=Laplacian()).fit(X[:1100], y[:1100])
+    SVC(kernel=Laplacian(), gap_tol=1e-3).fit(X[:1100], y[:1100])
     NuSVR(kernel="poly").fit(X[:40], y[:40])
     wide = sp.csr_array(np.eye(40).repeat(2, axis=0))
     SVC(kernel="linear").fit(wide, y[:80]).predict(wide)

@@ -33,6 +33,8 @@ LAZY_FEATURES = 32
 CHEAP_FEATURES = 128
 #: Terms of a sum of a proof in the tiles' precision: its error grows with them.
 PROOF_SUM = 64
+#: Rows are of about one size where no squared norm is larger than so many times the mean.
+OUTLYING = 4.0
 
 
 class KernelGram:
@@ -257,7 +259,7 @@ class KernelGram:
         size = np.abs(beta[support])
         sides = [beta[support], size, size * s[support]]
         far = float(s[support].max(initial=0.0))
-        if far <= 4 * float(s[support].mean() if len(support) else 0.0):  # rows of about one size: B <= max(s) A
+        if far <= OUTLYING * float(s[support].mean() if len(support) else 0.0):  # of about one size: B <= max(s) A
             sides.pop()
         terms = PROOF_SUM
         if in_float64:
@@ -304,9 +306,8 @@ class KernelGram:
         if self.is_given:
             rows = order[places] if self.index is None else self.index[order[places]]
             K = np.ascontiguousarray(self.X, dtype=np.float64)
-            return self.backend.stored_products(K, pointers, rows, coef, self.threads), self._given_error(
-                K, pointers, coef, terms
-            )
+            f = self.backend.stored_products(K, pointers, rows, coef, self.threads)
+            return f, self._given_error(K, pointers, coef, terms)
         part = self if np.array_equal(order, np.arange(self.n)) else self.take(order, self.threads)
         K, before = np.empty((part.n, part.n)), part.entries
         part._symmetric(part.rows, part.diagonal, K)
@@ -325,10 +326,12 @@ class KernelGram:
         if bound is None:
             return f, None
         starts, sizes, size = pointers[:-1], np.diff(pointers), np.abs(coef)
-        s = self.rows.scalars[0][order][places]  # and no kernel value is above 1
-        A = np.repeat(np.add.reduceat(size, starts), sizes)
-        B = np.repeat(np.add.reduceat(s * size, starts), sizes)
-        return f, bound.of(s, A, B, terms, float(A.max()))
+        s = self.rows.scalars[0][order][places]
+        A, B = (np.repeat(np.add.reduceat(side, starts), sizes) for side in (size, s * size))  # no k(x, z) is above 1
+        whole = float(A.max())
+        if float(s.max()) > OUTLYING * float(s.mean()):  # nor near 1 between these rows and others
+            A, B = (self.backend.stored_products(K, pointers, places, side, self.threads) for side in (size, s * size))
+        return f, bound.of(s, A, B, terms, whole)
 
     def _given_error(self, K: FloatArray, pointers: IntArray, coef: FloatArray, terms: int) -> FloatArray:
         """Bounds on the errors of sums of values that were given."""

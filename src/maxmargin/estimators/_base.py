@@ -23,6 +23,7 @@ from maxmargin._rows import count, dense
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import Scaling, kept_rows, scaled
 from maxmargin.estimators._fit import ClassifierFamily, Family, fit
+from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._kernel_folds import fold_tables, held_out_scores, known_scores, solve_folds
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Training, check_target, leaves_no_trace
@@ -178,20 +179,25 @@ class KernelTasks(ClassifierFamily[Outcome]):
         return Goal(self.options.tol, self.options.gap_tol)
 
     def solve(self, reporter: FitReporter) -> Sequence[Outcome]:
+        with InterruptFlag() as flag:
+            return self._solved(reporter, flag)
+
+    def _solved(self, reporter: FitReporter, flag: InterruptFlag) -> Sequence[Outcome]:
+        """What :meth:`solve` gives; ``flag`` hears Ctrl-C from beginning to end."""
         machine, data = self.machine, self.data
         soft = None if reporter.wanted or machine.warm_start else machine._soft_margins(data)
         if soft is not None:
             ends = machine._solving_ends(data)
-            outcomes = run_soft_margins(self.options, self.kernel, data.X, *soft, ends)
+            outcomes = run_soft_margins(self.options, self.kernel, data.X, *soft, ends, flag)
             if outcomes is not None:
                 return outcomes
         problems = machine._problems(data, self.kernel)
         starts = machine._warm_starts(data, problems)
-        return self._run([Task(*task, start) for task, start in zip(problems, starts, strict=True)], reporter)
+        return self._run([Task(*task, start) for task, start in zip(problems, starts, strict=True)], reporter, flag)
 
-    def _run(self, tasks: list[Task], reporter: FitReporter | None) -> list[Outcome]:
+    def _run(self, tasks: list[Task], reporter: FitReporter | None, flag: InterruptFlag) -> list[Outcome]:
         ends = self.machine._solving_ends(self.data)
-        return run_tasks(self.options, self.kernel, self.data.X, tasks, ends, reporter)
+        return run_tasks(self.options, self.kernel, self.data.X, tasks, ends, reporter, flag)
 
     def prove(self, solutions):
         return certified_outcomes(self.options, self.kernel, self.data.X, solutions, self.goal())

@@ -288,9 +288,9 @@ class WeightedNuTasks(KernelTasks):
     Then it is SVC with class weights; its costs are published with the model, whose certificate is about them.
     """
 
-    def solve(self, reporter):
+    def _solved(self, reporter, flag):
         machine, data = self.machine, self.data
-        first = self._run([Task(*task) for task in machine._problems(data, self.kernel)], None)
+        first = self._run([Task(*task) for task in machine._problems(data, self.kernel)], None, flag)
         weights, diagonal = data.extra.weights(data), self.kernel.diag(data.X)
         self.costs = np.array([1.0 / self._margin(outcome, diagonal) for outcome in first])
         tasks = zip(data.extra.scheme.tasks(data.extra.label), first, self.costs.tolist(), strict=True)
@@ -300,6 +300,7 @@ class WeightedNuTasks(KernelTasks):
                 for task, before, C in tasks
             ],
             reporter,
+            flag,
         )
 
     def _margin(self, outcome: Outcome, diagonal: FloatArray) -> float:

@@ -76,12 +76,18 @@ class SoftOutcomes(Sequence[Outcome]):
 
 
 def run_soft_margins(
-    options: FitOptions, kernel: Kernel, X: RowData, rows: IntArray, problems: SoftMargins, deadline: float
+    options: FitOptions,
+    kernel: Kernel,
+    X: RowData,
+    rows: IntArray,
+    problems: SoftMargins,
+    deadline: float,
+    flag: InterruptFlag,
 ) -> Sequence[Outcome] | None:
     """Solve the soft margins on these rows of X over one kernel matrix; None where that is not the way."""
     began = time.perf_counter()
-    with InterruptFlag() as interrupted, single_threaded_blas():
-        watch = options.watch(Turn(deadline, interrupted))
+    with single_threaded_blas():
+        watch = options.watch(Turn(deadline, flag))
         if not problems.fit_intercept or options.solver not in ("auto", "decomposition"):
             return None
         gram = gram_to_store(options, kernel, X)
@@ -98,7 +104,7 @@ def run_soft_margins(
         left = outcomes.left()
         if not left:
             return outcomes
-        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=interrupted, together=None)
+        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=flag, together=None)
     every = list(outcomes)
     for (number, _), outcome in zip(left, others, strict=True):
         every[number] = outcome
