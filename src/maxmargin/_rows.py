@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from maxmargin._types import IntArray, RowData
+from maxmargin._types import Array, IntArray, RowData
 
 
 def take(X: RowData, rows: IntArray) -> RowData:
@@ -49,3 +49,8 @@ def canonical(X: sp.csr_array) -> sp.csr_array:
         return X
     narrowed = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
     return sp.csr_array(narrowed, shape=X.shape)
+
+
+def among(K: Array, rows: IntArray) -> Array:
+    """The values of a square matrix among some of its rows, given in order; not copied where these are all rows."""
+    return K if len(rows) == len(K) else K[np.ix_(rows, rows)]

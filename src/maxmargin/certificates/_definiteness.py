@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from maxmargin._rows import take
+from maxmargin._rows import among, take
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin._validation import is_symmetric
+from maxmargin._validation import SYMMETRY_PANEL, triangle_panels
 from maxmargin.certificates._certificate import Definiteness
 from maxmargin.kernels import Kernel, Precomputed, check_mercer
 from maxmargin.kernels.rounding import summed
@@ -29,7 +29,7 @@ def definiteness(kernel: Kernel, X: RowData, rows: IntArray) -> Definiteness:
         return Definiteness(True)
     if len(rows) > PSD_CHECK_ROWS:
         return Definiteness(False, f"not known to be PSD ({len(rows)} rows are too many to check)")
-    K = X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else kernel(take(X, rows))
+    K = among(X, rows) if isinstance(kernel, Precomputed) else kernel(take(X, rows))
     return _factored(np.asarray(K, dtype=np.float64)) or _by_eigenvalues(K)
 
 
@@ -52,26 +52,37 @@ def _factored(K: FloatArray) -> Definiteness | None:
     matrix that rounding made lopsided is judged as the mean of itself and its transpose.
     """
     diagonal, n = np.diagonal(K), len(K)
-    if n == 0 or not (diagonal > 0).all() or not np.isfinite(K).all():
+    if n == 0 or not (diagonal > 0).all():
         return None
     c, largest = summed(n + 2) * float(diagonal.sum()), max(float(diagonal.max()), float(K.sum()) / n)
-    lopsided = 0.0
-    if not is_symmetric(K):
-        lopsided = _lopsided(K) + EPS * float(np.linalg.norm(K))  # the mean is rounded, too
-        K = (K + K.T) / 2
-    if lopsided > 0.5 * n * EPS * largest:
+    mean, lopsided = _lower_mean(K, NEGLIGIBLE * largest)  # what is left out moves eigenvalues by far less than c
+    if not lopsided <= 0.5 * n * EPS * largest:
         return None
-    K = np.where(np.abs(K) < NEGLIGIBLE * largest, 0.0, K)  # moves eigenvalues by far less than c
     for shift in (-2 * c, 0.5 * n * EPS * largest):
-        shifted = K.copy()
+        shifted = mean.copy()
         shifted.flat[:: n + 1] += shift
         try:
-            scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+            scipy.linalg.cholesky(shifted.T, overwrite_a=True, check_finite=False)  # in columns, as LAPACK wants them
         except np.linalg.LinAlgError:
             continue
         deficit = lopsided + (0.0 if shift < 0 else shift + 2 * c)
         return _judged_as_psd(deficit) if deficit else Definiteness(True)
     return None
+
+
+def _lower_mean(K: FloatArray, negligible: float) -> tuple[FloatArray, float]:
+    """The lower triangle of the mean of K and its transpose, and a bound on the norm of their difference from it."""
+    mean, apart, size = np.empty_like(K), 0.0, 0.0
+    for first, (lower, upper) in zip(range(0, len(K), SYMMETRY_PANEL), triangle_panels(K), strict=True):
+        out = mean[first : first + SYMMETRY_PANEL, : lower.shape[1]]
+        out[...] = lower
+        difference = lower - upper
+        if difference.any():
+            apart += 2 * float(np.vdot(difference, difference))
+            size += 2 * float(np.vdot(lower, lower))
+            out -= difference / 2
+        np.copyto(out, 0.0, where=np.abs(out) < negligible)
+    return mean, float(np.sqrt(apart)) / 2 + EPS * float(np.sqrt(size))  # the mean is rounded, too
 
 
 def _lopsided(K: FloatArray) -> float:

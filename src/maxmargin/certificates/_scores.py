@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._rows import as_rows, take
+from maxmargin._rows import among, as_rows, take
 from maxmargin._stop import heed
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.certificates._certificate import Definiteness
@@ -80,7 +80,7 @@ class ErrorBounds:
     """Error bounds of scores that were recomputed in float64; the sizes of all rows are computed once."""
 
     def __init__(self, kernel: Kernel, X: RowData, rows: IntArray, definite: Definiteness):
-        values = X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else as_rows(take(X, rows))
+        values = among(X, rows) if isinstance(kernel, Precomputed) else as_rows(take(X, rows))
         self.rounding: Rounding = kernel.rounding(values)
         self.deficit = definite.deficit
         self.largest = float(np.square(self.rounding.size).max(initial=0.0)) + self.deficit

@@ -47,6 +47,8 @@ LARGE_VALUES = 2**24
 #: as much is tried first beyond; then they are recomputed up to so many, or for at most a quarter of the fit, a value
 #: of the judge's costing as much as so many of the solver's.
 CHEAP_VALUES, AFFORDABLE_VALUES, QUARTER, PRICE = 2**17, 2**22, 0.25, 10
+#: Kernel values up to which scores are recomputed although the solver ended with a fresh pass that proves as much.
+FREE_VALUES = 2**14
 #: Rows of tasks that are all done in float64.
 SHORT_TASK = 4096
 #: Kernel values of a fresh pass between two looks at the clock.
@@ -149,7 +151,7 @@ def _soft_certificates(
     """Certificates of tasks laid end to end; None where they are better judged one by one."""
     rows, coef, known = outcomes.rows, outcomes.solved.beta, outcomes.solved.error
     every = union([rows])
-    cheap = len(every) * len(union([rows[coef != 0]])) <= CHEAP_VALUES
+    cheap = len(every) * len(union([rows[coef != 0]])) <= (CHEAP_VALUES if known is None else FREE_VALUES)
     if isinstance(kernel, Linear) or not (cheap or known is not None):
         return None
     definite = definiteness(kernel, X, every)

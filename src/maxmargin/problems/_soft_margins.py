@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -55,7 +56,7 @@ class SoftMargins(Sequence[SVCProblem]):
         first, last = self.pointers[number % len(self) :][:2].tolist()
         return slice(first, last)
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
         """Rows of every problem."""
         return np.diff(self.pointers)

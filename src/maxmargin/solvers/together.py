@@ -37,8 +37,9 @@ AIM = 0.95
 ROUNDS = 5
 #: Up to so many rows the matrix is stored in float64: that takes less than a second layout of the rows in float32.
 FEW_ROWS = 512
-#: Tasks of at most so many of these rows are moved on to where the violation is rounding: it takes some microseconds.
-TINY = 64
+#: Tasks of at most so many of these rows are moved on to where the violation is rounding, which takes some microseconds
+#: each, unless all tasks together have more rows than that: then they are so many that it would take a while.
+TINY, FEW_IN_ALL = 64, 512
 #: Kernel values that float32 holds with all its digits.
 RANGE = (1e-25, 1e25)
 
@@ -129,7 +130,7 @@ def _solved(
         steps += taken
         if not (exact or few) or (error is not None and not taken.any()):
             break
-        if few and error is None and sizes.min() <= TINY:
+        if few and error is None and sizes.min() <= TINY and len(tasks.rows) <= FEW_IN_ALL:
             backend.polish_together(K, diagonal, batch, beta, TINY, POLISHED)
         before = fine.entries
         if few:
