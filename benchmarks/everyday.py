@@ -190,6 +190,11 @@ def tables(lines: list[Line]) -> dict[str, str]:
     }
 
 
+def lines_of(report: dict[str, Any]) -> list[Line]:
+    """The lines of a file that was written before."""
+    return [Line(**row) for row in report["rows"]]
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Parse and run."""
     p = argparse.ArgumentParser("python -m benchmarks.everyday", description=(__doc__ or "").partition("\n")[0])
@@ -203,7 +208,7 @@ def main(arguments: list[str] | None = None) -> None:
     p.add_argument("--read", metavar="FILE", type=Path, help="measure nothing: the tables of such a file")
     options = p.parse_args(arguments)
     if options.read is not None:
-        lines = [Line(**row) for row in json.loads(options.read.read_text())["rows"]]
+        lines = lines_of(json.loads(options.read.read_text()))
     else:
         lines = run(options)
     print("\n\n".join(tables(lines).values()))

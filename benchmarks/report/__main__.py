@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks import everyday
 from benchmarks.report import classes, growth, large, linear, markdown, minimum, rates, results, selection
 
 
@@ -17,6 +18,7 @@ def make(
     many_classes: dict[str, Any] | None = None,
     searches: dict[str, Any] | None = None,
     beyond: dict[str, Any] | None = None,
+    small: dict[str, Any] | None = None,
 ) -> dict[str, str]:
     """Every table that can be made of these, by name."""
     tables = results.tables(arena) | linear.tables(arena)
@@ -33,6 +35,8 @@ def make(
         tables |= selection.tables(searches)
     if beyond is not None:
         tables |= large.tables(beyond)
+    if small is not None:
+        tables |= everyday.tables(everyday.lines_of(small))
     return tables
 
 
@@ -47,15 +51,16 @@ def _environment(report: dict[str, Any]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Print the tables, or put them into a page."""
     p = argparse.ArgumentParser("python -m benchmarks.report", description=__doc__)
-    p.add_argument("arena", nargs="+", type=Path, help="what the arena wrote; several runs with different goals")
+    p.add_argument("arena", nargs="*", type=Path, help="what the arena wrote; several runs with different goals")
     p.add_argument("--scaling", type=Path, metavar="FILE", help="what benchmarks.scaling wrote")
     p.add_argument("--computer", type=Path, metavar="FILE", help="what benchmarks.computer wrote")
     p.add_argument("--classes", type=Path, metavar="FILE", help="what benchmarks.classes wrote")
     p.add_argument("--selection", type=Path, metavar="FILE", help="what benchmarks.selection wrote")
     p.add_argument("--large", type=Path, metavar="FILE", help="what benchmarks.large wrote")
+    p.add_argument("--everyday", type=Path, metavar="FILE", help="what benchmarks.everyday wrote")
     p.add_argument("--into", type=Path, metavar="PAGE", help="put the tables into this page instead of printing them")
     options = p.parse_args(arguments)
-    others = (options.scaling, options.computer, options.classes, options.selection, options.large)
+    others = (options.scaling, options.computer, options.classes, options.selection, options.large, options.everyday)
     tables = make([_read(path) for path in options.arena], *map(_optional, others))
     if options.into is None:
         print("\n\n".join(f"<!-- table: {name} -->\n\n{text}\n\n<!-- end -->" for name, text in tables.items()))
