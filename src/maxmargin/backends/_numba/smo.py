@@ -19,50 +19,50 @@ FLAT = 1e-12
 
 
 @jit
-def set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2):
-    """What must be added to grad[k] to get its slopes; +-inf forbids a move.
+def rise(b, upper, epsilon, two_sided):
+    """What must be added to the gradient of b to get the slope of a rise, for either side; inf forbids it.
 
-    ``up, down`` belong to the positive side (the only one without a budget), ``up2, down2`` to the negative.
+    The first belongs to the positive side (the only one without a budget), the second to the negative.
     """
-    up[k], down[k], up2[k], down2[k] = np.inf, -np.inf, np.inf, -np.inf
-    if beta[k] < upper[k]:
-        if beta[k] >= 0:
-            up[k] = epsilon
-        elif two_sided:
-            up2[k] = -epsilon
-        else:
-            up[k] = -epsilon
-    if beta[k] > lower[k]:
-        if beta[k] > 0:
-            down[k] = epsilon
-        elif two_sided:
-            down2[k] = -epsilon
-        else:
-            down[k] = -epsilon
+    if not b < upper:
+        return np.inf, np.inf
+    if b >= 0:
+        return epsilon, np.inf
+    return (np.inf, -epsilon) if two_sided else (-epsilon, np.inf)
 
 
 @jit
-def extremes(grad, up, down):
-    """(min grad + up, max grad + down): the two ends of the violated interval."""
+def fall(b, lower, epsilon, two_sided):
+    """The same of a fall, which -inf forbids."""
+    if not b > lower:
+        return -np.inf, -np.inf
+    if b > 0:
+        return epsilon, -np.inf
+    return (-np.inf, -epsilon) if two_sided else (-epsilon, -np.inf)
+
+
+@jit
+def extremes(grad, up, down, side):
+    """(min grad + up, max grad + down) of a side: the two ends of its violated interval."""
     low, high = np.inf, -np.inf
     for k in range(grad.size):
-        low = fmin(low, grad[k] + up[k])
-        high = fmax(high, grad[k] + down[k])
+        low = fmin(low, grad[k] + up[side, k])
+        high = fmax(high, grad[k] + down[side, k])
     return low, high
 
 
 @jit
-def find(grad, shift, value):
-    """First k with grad[k] + shift[k] == value; grad.size if there is none, as where a slope is NaN."""
+def find(grad, shift, side, value):
+    """First k with grad[k] + shift[side, k] == value; grad.size if there is none, as where a slope is NaN."""
     n = np.int32(grad.size)
     at = n
     for k in range(n):
-        at = min(at, np.int32(k) if grad[k] + shift[k] == value else n)
+        at = min(at, np.int32(k) if grad[k] + shift[side, k] == value else n)
     return at
 
 
 @jit
-def best_partner(grad, down, low, width, row, diagonal, i, scale, gain):
+def best_partner(grad, down, side, low, width, K, diagonal, i, scale, gain):
     """j that gains most when i moves up with slope ``low``: max diff^2 / curvature over diff > 0; grad.size if none.
 
     Only a ranking, so float32 will do: ``width`` (the largest diff) and ``scale`` (1 / the largest diagonal) bring
@@ -71,8 +71,8 @@ def best_partner(grad, down, low, width, row, diagonal, i, scale, gain):
     base, unit, flat = diagonal[i], 1.0 / width, np.float32(FLAT)
     best = np.float32(0.0)
     for k in range(grad.size):
-        diff = np.float32(unit * fmax(grad[k] + down[k] - low, 0.0))
-        curvature = fmax(np.float32(scale * (base + diagonal[k] - 2.0 * row[k])), flat)
+        diff = np.float32(unit * fmax(grad[k] + down[side, k] - low, 0.0))
+        curvature = fmax(np.float32(scale * (base + diagonal[k] - 2.0 * K[i, k])), flat)
         gain[k] = diff * diff / curvature
         best = fmax(best, gain[k])
     n = np.int32(grad.size)
@@ -83,47 +83,49 @@ def best_partner(grad, down, low, width, row, diagonal, i, scale, gain):
 
 
 @jit
-def curvature_of(K, diagonal, i, j):
+def curvature(ii, jj, ij):
     """K_ii + K_jj - 2 K_ij, kept positive: a flat or downward curve is followed to the bound."""
-    least = max(FLAT * (abs(diagonal[i]) + abs(diagonal[j])), 1e-300)
-    return max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], least)
+    return max(ii + jj - 2.0 * ij, max(FLAT * (abs(ii) + abs(jj)), 1e-300))
 
 
 @jit
-def move(grad, row_i, row_j, step):
-    """grad += step (K_i - K_j)."""
+def move(grad, K, i, j, step, up, down):
+    """grad += step (K_i - K_j), and the first side's :func:`extremes` then, in one pass."""
+    low, high = np.inf, -np.inf
     for k in range(grad.size):
-        grad[k] += step * (row_i[k] - row_j[k])
+        value = grad[k] + step * (K[i, k] - K[j, k])
+        grad[k] = value
+        low = fmin(low, value + up[0, k])
+        high = fmax(high, value + down[0, k])
+    return low, high
 
 
 @jit
-def pair_step(i, j, step, beta, lower, upper):
-    """Move b_i up and b_j down by at most ``step``; the step taken. Bounds and 0 are hit exactly."""
-    to_i = 0.0 if beta[i] < 0 else upper[i]
-    to_j = 0.0 if beta[j] > 0 else lower[j]
-    step = min(step, to_i - beta[i], beta[j] - to_j)
-    beta[i] = to_i if step == to_i - beta[i] else beta[i] + step
-    beta[j] = to_j if step == beta[j] - to_j else beta[j] - step
-    return step
+def pair_step(step, b, upper, c, lower):
+    """Move b up and c down by at most ``step``; (the step taken, b, c). Bounds and 0 are hit exactly."""
+    to_b, to_c = 0.0 if b < 0 else upper, 0.0 if c > 0 else lower
+    step = min(step, to_b - b, c - to_c)
+    return step, to_b if step == to_b - b else b + step, to_c if step == c - to_c else c - step
 
 
 @jit
 def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, max_steps):
     """Solve the working set in place; (steps, violation left, budget left)."""
     q = grad.size
-    up, down, up2, down2 = np.empty(q), np.empty(q), np.empty(q), np.empty(q)
-    gain = np.empty(q, np.float32)
+    up, down, gain = np.empty((2, q)), np.empty((2, q)), np.empty(q, np.float32)
     largest = np.abs(diagonal).max() if q else 0.0
     scale = 1.0 / largest if largest > 0 else 1.0
     for k in range(q):
-        set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
+        up[0, k], up[1, k] = rise(beta[k], upper[k], epsilon, two_sided)
+        down[0, k], down[1, k] = fall(beta[k], lower[k], epsilon, two_sided)
     steps, violation, filled = 0, np.inf, lazy.filled
+    least, greatest = extremes(grad, up, down, 0)
     while True:
         # the pair of sides with the widest violated interval: (up, down), and with a budget three more
-        low, high = extremes(grad, up, down)
+        low, high = least, greatest
         violation, i_side, j_side = high - low, 0, 0
         if two_sided:
-            low2, high2 = extremes(grad, up2, down2)
+            low2, high2 = extremes(grad, up, down, 1)
             if high2 - low2 > violation:
                 violation, i_side, j_side = high2 - low2, 1, 1
             if may_shrink and high - low2 > violation:
@@ -135,27 +137,27 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         if not violation > tol or steps >= max_steps:
             break
         # second-order partner of i, exact minimiser along the pair, cut at the box
-        ups, downs = up2 if i_side else up, down2 if j_side else down
-        i = find(grad, ups, low)
+        i = find(grad, up, i_side, low)
         if i == q:  # slopes overflow, and none is the least: the caller sees scores that are not finite
             break
         if not filled[i]:
             fill_row(i, K, diagonal, lazy)
-        j = best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain)
+        j = best_partner(grad, down, j_side, low, violation, K, diagonal, i, scale, gain)
         if j == q or not gain[j] > 0:  # squares that overflow or underflow: take the steepest instead
-            j = find(grad, downs, high)
+            j = find(grad, down, j_side, high)
         if j == q:
             break
-        wanted = (grad[j] + downs[j] - low) / curvature_of(K, diagonal, i, j)
+        wanted = (grad[j] + down[j_side, j] - low) / curvature(diagonal[i], diagonal[j], K[i, j])
         if j_side > i_side:  # both move away from zero and spend the budget
             wanted = min(wanted, slack / 2)
-        step = pair_step(i, j, wanted, beta, lower, upper)
+        step, beta[i], beta[j] = pair_step(wanted, beta[i], upper[i], beta[j], lower[j])
         if i_side != j_side:
             slack += 2 * step if i_side > j_side else -2 * step
         if not filled[j]:
             fill_row(j, K, diagonal, lazy)
-        move(grad, K[i], K[j], step)
-        set_moves(i, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
-        set_moves(j, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
+        for k in (i, j):
+            up[0, k], up[1, k] = rise(beta[k], upper[k], epsilon, two_sided)
+            down[0, k], down[1, k] = fall(beta[k], lower[k], epsilon, two_sided)
+        least, greatest = move(grad, K, i, j, step, up, down)
         steps += 1
     return steps, max(violation, 0.0), slack
