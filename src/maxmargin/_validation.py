@@ -75,7 +75,7 @@ def not_numbers(X: Any) -> bool:
 
 
 def triangle_panels(K: Array) -> Iterator[tuple[Array, Array]]:
-    """Lines of the lower triangle of a square matrix and the values across the diagonal from them; few, to stay in cache."""
+    """Lines of the lower triangle of a square matrix and the values across the diagonal, a few lines at a time."""
     for first in range(0, len(K), SYMMETRY_PANEL):
         last = first + SYMMETRY_PANEL
         yield K[first:last, :last], K[:last, first:last].T

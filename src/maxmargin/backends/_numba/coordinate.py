@@ -15,18 +15,18 @@ from maxmargin.backends._numba.smo import FLAT
 
 
 @jit
-def slopes(k, grad, beta, lower, upper, epsilon):
-    """(cost of growing, its direction, gain of shrinking, its direction) of variable k; inf where forbidden."""
+def slopes(b, grad, lower, upper, epsilon):
+    """(cost of growing, its direction, gain of shrinking, its direction) of a variable; inf where forbidden."""
     grow, shrink = np.inf, -np.inf
     grow_to, shrink_to = 1.0, 1.0
-    if beta[k] >= 0 and beta[k] < upper[k]:
-        grow = grad[k] + epsilon
-    if beta[k] <= 0 and beta[k] > lower[k] and -grad[k] + epsilon < grow:
-        grow, grow_to = -grad[k] + epsilon, -1.0
-    if beta[k] > 0:
-        shrink, shrink_to = grad[k] + epsilon, -1.0
-    elif beta[k] < 0:
-        shrink, shrink_to = -grad[k] + epsilon, 1.0
+    if b >= 0 and b < upper:
+        grow = grad + epsilon
+    if b <= 0 and b > lower and -grad + epsilon < grow:
+        grow, grow_to = -grad + epsilon, -1.0
+    if b > 0:
+        shrink, shrink_to = grad + epsilon, -1.0
+    elif b < 0:
+        shrink, shrink_to = -grad + epsilon, 1.0
     return grow, grow_to, shrink, shrink_to
 
 
@@ -35,7 +35,7 @@ def select(grad, beta, lower, upper, diagonal, epsilon, weighted):
     """Best growing and best shrinking variable; ``weighted`` ranks by gain, slope^2 / K_kk, else by slope."""
     i, j, low, high, best_i, best_j = -1, -1, np.inf, -np.inf, -np.inf, -np.inf
     for k in range(grad.size):
-        grow, _, shrink, _ = slopes(k, grad, beta, lower, upper, epsilon)
+        grow, _, shrink, _ = slopes(beta[k], grad[k], lower[k], upper[k], epsilon)
         low, high = min(low, grow), max(high, shrink)
         scale = max(diagonal[k], 1e-300)
         rank_i = grow * grow / scale if weighted and grow < 0 else -grow
@@ -48,21 +48,21 @@ def select(grad, beta, lower, upper, diagonal, epsilon, weighted):
 
 
 @jit
-def step_one(k, towards, wanted, beta, lower, upper):
-    """Move b_k by ``wanted`` >= 0 in direction ``towards``, at most to its bound or to 0; the new value."""
+def step_one(b, towards, wanted, lower, upper):
+    """Move b by ``wanted`` >= 0 in direction ``towards``, at most to its bound or to 0; the new value."""
     if towards > 0:
-        limit = 0.0 if beta[k] < 0 else upper[k]
-        return limit if wanted >= limit - beta[k] else beta[k] + wanted
-    limit = 0.0 if beta[k] > 0 else lower[k]
-    return limit if wanted >= beta[k] - limit else beta[k] - wanted
+        limit = 0.0 if b < 0 else upper
+        return limit if wanted >= limit - b else b + wanted
+    limit = 0.0 if b > 0 else lower
+    return limit if wanted >= b - limit else b - wanted
 
 
 @jit
-def room(k, towards, beta, lower, upper):
-    """How far b_k may go in direction ``towards``."""
+def room(b, towards, lower, upper):
+    """How far b may go in direction ``towards``."""
     if towards > 0:
-        return -beta[k] if beta[k] < 0 else upper[k] - beta[k]
-    return beta[k] if beta[k] > 0 else beta[k] - lower[k]
+        return -b if b < 0 else upper - b
+    return b if b > 0 else b - lower
 
 
 @jit
@@ -91,27 +91,27 @@ def free_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         if paired:  # trade: i grows by what j shrinks
             fill_row(i, K, diagonal, lazy)
             fill_row(j, K, diagonal, lazy)
-            _, to_i, _, _ = slopes(i, grad, beta, lower, upper, epsilon)
-            _, _, _, to_j = slopes(j, grad, beta, lower, upper, epsilon)
+            _, to_i, _, _ = slopes(beta[i], grad[i], lower[i], upper[i], epsilon)
+            _, _, _, to_j = slopes(beta[j], grad[j], lower[j], upper[j], epsilon)
             curvature = diagonal[i] + diagonal[j] + 2.0 * to_i * to_j * K[i, j]
             curvature = max(curvature, FLAT * (abs(diagonal[i]) + abs(diagonal[j])), 1e-300)
             wanted = (high - low) / curvature
-            wanted = min(wanted, room(i, to_i, beta, lower, upper), room(j, to_j, beta, lower, upper))
-            shift(K, grad, beta, i, step_one(i, to_i, wanted, beta, lower, upper))
-            shift(K, grad, beta, j, step_one(j, to_j, wanted, beta, lower, upper))
+            wanted = min(wanted, room(beta[i], to_i, lower[i], upper[i]), room(beta[j], to_j, lower[j], upper[j]))
+            shift(K, grad, beta, i, step_one(beta[i], to_i, wanted, lower[i], upper[i]))
+            shift(K, grad, beta, j, step_one(beta[j], to_j, wanted, lower[j], upper[j]))
             continue
         grows = alone_i and i >= 0 and low < 0 and (best_i >= best_j or not alone_j or j < 0 or high <= 0)
         k = i if grows else j
         if k < 0:  # slopes overflow, and none is the least: the caller sees scores that are not finite
             break
         fill_row(k, K, diagonal, lazy)
-        grow, to_grow, shrink, to_shrink = slopes(k, grad, beta, lower, upper, epsilon)
+        grow, to_grow, shrink, to_shrink = slopes(beta[k], grad[k], lower[k], upper[k], epsilon)
         slope, towards = (-grow, to_grow) if grows else (shrink, to_shrink)
         wanted = slope / diagonal[k] if diagonal[k] > 0 else np.inf
         if grows:
             wanted = min(wanted, slack)
         before = abs(beta[k])
-        shift(K, grad, beta, k, step_one(k, towards, wanted, beta, lower, upper))
+        shift(K, grad, beta, k, step_one(beta[k], towards, wanted, lower[k], upper[k]))
         if two_sided and may_shrink:
             slack += before - abs(beta[k])
     return steps, max(violation, 0.0), slack
