@@ -117,7 +117,7 @@ def certified_outcomes(
     """
     if isinstance(outcomes, SoftOutcomes):
         with InterruptFlag(), blas_threads(1):
-            certificates = _soft_certificates(options, kernel, X, outcomes)
+            certificates = _soft_certificates(options, kernel, X, outcomes, goal)
         if certificates is not None:
             return certificates
     tasks = [outcome.delivered for outcome in outcomes]
@@ -130,9 +130,11 @@ def certified_outcomes(
     with InterruptFlag(), blas_threads(effective_threads() if values > LARGE_VALUES else 1):
         definite = definiteness(kernel, X, rows)
         if not (full or values <= CHEAP_VALUES or isinstance(kernel, Linear)):
-            fresh = _known(outcomes) or _fresh_scores(options, kernel, X, tasks)
-            if fresh is not None:
-                bounded = judge_all(tasks, fresh, definite, "bounded")
+            for fresh in (partial(_known, outcomes, definite), partial(_fresh_scores, options, kernel, X, tasks)):
+                scores = fresh()
+                if scores is None:
+                    continue
+                bounded = judge_all(tasks, scores, definite, "bounded")
                 if goal is None or all(
                     goal.met_by(own) or not outcome.solution.status.reached  # a fit that was stopped has its proof
                     for own, outcome in zip(bounded, outcomes, strict=True)
@@ -144,9 +146,9 @@ def certified_outcomes(
 
 
 def _soft_certificates(
-    options: FitOptions, kernel: Kernel, X: RowData, outcomes: SoftOutcomes
+    options: FitOptions, kernel: Kernel, X: RowData, outcomes: SoftOutcomes, goal: Goal | None
 ) -> list[Certificate] | None:
-    """Certificates of tasks laid end to end; None where they are better judged one by one."""
+    """Certificates of tasks laid end to end; None where they are better judged one by one, or miss the goal."""
     rows, coef, known = outcomes.rows, outcomes.solved.beta, outcomes.solved.error
     every = union([rows])
     cheap = len(every) * len(union([rows[coef != 0]])) <= CHEAP_VALUES
@@ -156,13 +158,14 @@ def _soft_certificates(
     if cheap or options.certify == "full":
         scores = soft_margin_scores(kernel, X, rows, outcomes.problems, coef, definite)
         return judge_soft_margins(outcomes.problems, coef, outcomes.intercept, scores, definite, "recomputed")
-    return outcomes.certificates(definite)
+    bounded = outcomes.certificates(definite)
+    return bounded if goal is None or all(map(goal.met_by, bounded)) else None
 
 
-def _known(outcomes: Sequence[Any]) -> list[Scores] | None:
+def _known(outcomes: Sequence[Any], definite: Definiteness) -> list[Scores] | None:
     """Scores of a fresh pass that ended the solver, where there are those of every task."""
-    known = [outcome.fresh for outcome in outcomes]
-    return None if any(own is None for own in known) else known
+    known = [(outcome.fresh, float(np.linalg.norm(outcome.delivered.dual_coef))) for outcome in outcomes]
+    return None if any(own is None for own, _ in known) else [own.charged(definite, length) for own, length in known]
 
 
 def _fresh_scores(options: FitOptions, kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) -> list[Scores] | None:

@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin._rows import count, take
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import KernelGram, single_threaded_blas
-from maxmargin.certificates import Certificate, Scores, union
+from maxmargin.certificates import ROOM, Certificate, Scores, union
 from maxmargin.delivered import Delivered
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._options import FitOptions
@@ -70,7 +70,7 @@ class Outcome:
 
     delivered: Delivered
     solution: Solution
-    #: Of the published coefficients, with proven errors, where the solver ended with such.
+    #: Of the published coefficients, with proven errors if the kernel is PSD, where the solver ended with such.
     fresh: Scores | None = field(default=None, kw_only=True)
 
     @property
@@ -185,7 +185,7 @@ class _Fit:
             solution = Solution(beta, f, Status.OPTIMAL, steps, (), share, seconds)
             outcome = self._deliver(self.tasks[number], solution)
             if solved.error is not None and np.array_equal(outcome.delivered.dual_coef, beta):
-                outcome = replace(outcome, fresh=Scores(f, solved.error[first:last], 1.0))
+                outcome = replace(outcome, fresh=Scores(f, solved.error[first:last], largest_value(gram)))
             self.outcomes[number] = outcome
 
     def _batch(self, numbers: list[int], gram: KernelGram) -> None:
@@ -229,6 +229,17 @@ class _Fit:
         offsets = problem.offsets(solution.beta, solution.f)
         coef, intercept = problem.delivered(solution.beta, offsets)
         if not (np.isfinite(coef).all() and np.isfinite(intercept)):
+def largest_value(gram: KernelGram) -> float:
+    """A bound on k(x, x) of all rows."""
+    return float(gram.diagonal.max(initial=0.0)) * ROOM
+
+
+def _after(steps: int, solution: Solution) -> Solution:
+    """A solution as one that took so many steps more."""
+    history = tuple(record._replace(iteration=record.iteration + steps) for record in solution.history)
+    return replace(solution, n_iter=solution.n_iter + steps, history=history)
+
+
             raise ValueError(
                 "The dual coefficients or intercepts are not finite. The input data may contain large values; "
                 "scale the features, for example with sklearn.preprocessing.StandardScaler."
