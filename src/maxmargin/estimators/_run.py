@@ -54,6 +54,7 @@ class Precision(Enum):
     FLOAT32 = "of a stored matrix"
     FLOAT64 = "computed afresh"
 
+    steps: int = 0  # that led to the start, in this fit
 
 @dataclass(frozen=True)
 class Task:
@@ -180,7 +181,7 @@ class _Fit:
         for number, (first, last) in enumerate(pairwise(tasks.pointers.tolist())):
             beta, f, steps = solved.beta[first:last].copy(), solved.f[first:last].copy(), int(solved.steps[number])
             if not solved.finished[number]:
-                self.tasks[number] = replace(self.tasks[number], start=beta)
+                self.tasks[number] = replace(self.tasks[number], start=beta, steps=steps)
                 continue
             solution = Solution(beta, f, Status.OPTIMAL, steps, (), share, seconds)
             outcome = self._deliver(self.tasks[number], solution)
@@ -202,7 +203,7 @@ class _Fit:
             if finished:
                 self.outcomes[number] = self._deliver(self.tasks[number], solution)
             else:
-                self.tasks[number] = replace(self.tasks[number], start=solution.beta)
+                self.tasks[number] = replace(self.tasks[number], start=solution.beta, steps=solution.n_iter)
 
     def _one(self, number: int, turn: Turn) -> Outcome:
         """One task in its turn."""
@@ -216,7 +217,7 @@ class _Fit:
         else:
             gram = self.gram.take(task.rows, threads=threads)
         solution = self.solver.solve(task.problem, gram, task.start, self.options.watch(turn))
-        return self._deliver(task, solution)
+        return self._deliver(task, _after(task.steps, solution) if task.steps else solution)
 
     def _deliver(self, task: Task, solution: Solution) -> Outcome:
         problem = task.problem
@@ -238,13 +239,6 @@ def _after(steps: int, solution: Solution) -> Solution:
     """A solution as one that took so many steps more."""
     history = tuple(record._replace(iteration=record.iteration + steps) for record in solution.history)
     return replace(solution, n_iter=solution.n_iter + steps, history=history)
-
-
-            raise ValueError(
-                "The dual coefficients or intercepts are not finite. The input data may contain large values; "
-                "scale the features, for example with sklearn.preprocessing.StandardScaler."
-            )
-        return Outcome(Delivered(task.rows, problem, coef, intercept), solution)
 
 
 def _published(outcome: Outcome) -> FloatArray:

@@ -71,7 +71,8 @@ class SoftOutcomes(Sequence[Outcome]):
         """Tasks that another solver must go on with, and where."""
         numbers = np.flatnonzero(~self.solved.finished).tolist()
         parts = [(number, self.problems.part(number)) for number in numbers]
-        return [(k, Task(self.rows[own], self.problems[k], self.solved.beta[own])) for k, own in parts]
+        steps = self.solved.steps.tolist()
+        return [(k, Task(self.rows[own], self.problems[k], self.solved.beta[own], steps[k])) for k, own in parts]
 
 
 def run_soft_margins(
