@@ -135,7 +135,7 @@ class KernelGram:
             self.entries += len(own) ** 2 // 2
             return self.backend.gathered(self.X, own, dtype, self.threads), self.diagonal[index]
         part = self if np.array_equal(index, np.arange(self.n)) else self.take(index, self.threads)
-        values = part._symmetric(part.rows, part.diagonal)
+        values = part._symmetric(part.rows, part.diagonal, heeds=True)
         self.entries += values.size // 2 if part is not self else 0
         return values.astype(dtype, copy=False), part.diagonal
 
@@ -310,7 +310,7 @@ class KernelGram:
             return f, self._given_error(K, pointers, coef, terms)
         part = self if np.array_equal(order, np.arange(self.n)) else self.take(order, self.threads)
         K, before = np.empty((part.n, part.n)), part.entries
-        part._symmetric(part.rows, part.diagonal, K)
+        part._symmetric(part.rows, part.diagonal, K, heeds=True)
         self.entries += part.entries - before if part is not self else 0
         return self.fresh_from(K, order, pointers, places, coef)
 
@@ -364,8 +364,8 @@ class KernelGram:
         per_square = rate * (most_terms(self.rows.bases[0]) + SLACK) * unit
         return ErrorBound(unit, per_square, 2 * per_square * s) if 2 * per_square * s <= 0.5 else None
 
-    def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None) -> Array:
-        values = self.backend.symmetric_tile(self.program, rows, self.threads, out)
+    def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None, heeds: bool = False) -> Array:
+        values = self.backend.symmetric_tile(self.program, rows, self.threads, out, heeds)
         values.flat[:: len(values) + 1] = diagonal
         self.entries += values.size // 2
         return values
