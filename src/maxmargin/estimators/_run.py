@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from itertools import pairwise
 from typing import Any
 
@@ -48,14 +47,6 @@ TINY_VALUES = 2**15
 LONG_TASK = 600
 
 
-class Precision(Enum):
-    """Of the scores that decide whether a task is done."""
-
-    FLOAT32 = "of a stored matrix"
-    FLOAT64 = "computed afresh"
-
-    steps: int = 0  # that led to the start, in this fit
-
 @dataclass(frozen=True)
 class Task:
     """A problem on some rows of X, and where to start it."""
@@ -63,6 +54,7 @@ class Task:
     rows: IntArray
     problem: Problem
     start: FloatArray | None = None
+    steps: int = 0  # that led to the start, in this fit
 
 
 @dataclass(frozen=True)
@@ -93,11 +85,11 @@ def run_tasks(
     deadline: float,
     reporter: FitReporter | None = None,
     flag: InterruptFlag | None = None,
-    together: Precision | None = Precision.FLOAT64,
+    together: bool = True,
 ) -> list[Outcome]:
     """Solve the tasks. Without ``reporter`` nobody is told of the rounds; ``flag`` is one that hears Ctrl-C already.
 
-    ``together``: the precision of the scores that end tasks solved over one stored matrix; None: none are.
+    ``together``: whether tasks may be solved over one stored matrix.
     """
     if reporter is not None:
         reporter.begin(len(tasks))
@@ -141,11 +133,11 @@ class _Fit:
         self.outcomes: list[Outcome | None] = [None] * len(tasks)
         self.whole: dict[int, KernelGram] = {}  # the matrix of all rows, one for each thread
 
-    def all(self, together: Precision | None) -> list[Outcome]:
+    def all(self, together: bool) -> list[Outcome]:
         """Tasks over one stored matrix, or small tasks, in one go; what is left then, side by side where that pays."""
         small = []
-        if together is not None and self.reporter is None and self._share_a_matrix():
-            self._together(together)
+        if together and self.reporter is None and self._share_a_matrix():
+            self._together()
             return self._one_by_one()
         if len(self.tasks) > 1 and self.reporter is None:
             watch, gram = self.watch(), self.gram.in_float64()
@@ -171,12 +163,12 @@ class _Fit:
         longest = max(len(task.rows) for task in self.tasks)
         return alike and can_solve_together(self.gram, longest, self.watch())
 
-    def _together(self, precision: Precision) -> None:
+    def _together(self) -> None:
         qps, rows = [task.problem.qp for task in self.tasks], [task.rows for task in self.tasks]
         tasks = Tasks.of(qps, rows, [task.start for task in self.tasks])
         gram = gram_to_store(self.options, self.kernel, self.X)
-        exact, began = precision is Precision.FLOAT64, time.perf_counter()
-        solved = solve_together(self.options.backend, tasks, gram, self.watch(), self.threads, exact)
+        began = time.perf_counter()
+        solved = solve_together(self.options.backend, tasks, gram, self.watch(), self.threads)
         seconds, share = time.perf_counter() - began, solved.entries // len(qps)
         for number, (first, last) in enumerate(pairwise(tasks.pointers.tolist())):
             beta, f, steps = solved.beta[first:last].copy(), solved.f[first:last].copy(), int(solved.steps[number])
@@ -230,6 +222,13 @@ class _Fit:
         offsets = problem.offsets(solution.beta, solution.f)
         coef, intercept = problem.delivered(solution.beta, offsets)
         if not (np.isfinite(coef).all() and np.isfinite(intercept)):
+            raise ValueError(
+                "The dual coefficients or intercepts are not finite. The input data may contain large values; "
+                "scale the features, for example with sklearn.preprocessing.StandardScaler."
+            )
+        return Outcome(Delivered(task.rows, problem, coef, intercept), solution)
+
+
 def largest_value(gram: KernelGram) -> float:
     """A bound on k(x, x) of all rows."""
     return float(gram.diagonal.max(initial=0.0)) * ROOM

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin._rows import count
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import single_threaded_blas
 from maxmargin.certificates import Certificate, Definiteness, Scores, judge_soft_margins
@@ -22,7 +23,7 @@ from maxmargin.estimators._run import Outcome, Task, gram_to_store, largest_valu
 from maxmargin.estimators._turns import Turn
 from maxmargin.kernels import Kernel
 from maxmargin.problems import SoftMargins
-from maxmargin.solvers import Record, Solution, Status, Tasks, Together, can_solve_together, solve_together
+from maxmargin.solvers import Record, Solution, Status, Tasks, Together, can_solve_together, has_room, solve_together
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +88,13 @@ def run_soft_margins(
     """Solve the soft margins on these rows of X over one kernel matrix; None where that is not the way."""
     began = time.perf_counter()
     with single_threaded_blas():
-        watch = options.watch(Turn(deadline, flag))
+        watch, longest = options.watch(Turn(deadline, flag)), int(problems.sizes.max())
         if not problems.fit_intercept or options.solver not in ("auto", "decomposition"):
             return None
+        if not has_room(count(X), longest, options.memory):  # looked at before many rows are laid out in vain
+            return None
         gram = gram_to_store(options, kernel, X)
-        if not can_solve_together(gram, int(problems.sizes.max()), watch):
+        if not can_solve_together(gram, longest, watch):
             return None
         bound, start = problems.sign * problems.C, np.zeros(len(rows))
         lower, upper = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
@@ -103,7 +106,7 @@ def run_soft_margins(
         left = outcomes.left()
         if not left:
             return outcomes
-        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=flag, together=None)
+        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=flag, together=False)
     every = list(outcomes)
     for (number, _), outcome in zip(left, others, strict=True):
         every[number] = outcome
