@@ -35,7 +35,7 @@ from maxmargin.delivered import Delivered
 from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._options import FitOptions
-from maxmargin.estimators._run import published_scale
+from maxmargin.estimators._run import Outcome, last_record, published_scale
 from maxmargin.estimators._soft_margins import SoftOutcomes
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems import relative
@@ -85,12 +85,17 @@ def proven_in_time(
         with stops_when(lambda: time.perf_counter() >= end):
             return prove()
     except Stopped:
-        return [_unproven(solution.history) for solution in solutions]
+        return [_unproven(solution) for solution in solutions]
 
 
-def _unproven(records: Sequence[Record]) -> Certificate:
+def _unproven(solution: Any) -> Certificate:
     """What a solver believes at its end, where nobody had the time to check it."""
-    last = records[-1] if records else Record(0, 0.0, np.inf, -np.inf, np.inf)
+    if solution.history:
+        last = solution.history[-1]
+    elif isinstance(solution, Outcome):  # solved in one go
+        last = last_record(solution, None)
+    else:
+        last = Record(0, 0.0, np.inf, -np.inf, np.inf)
     return Certificate(
         primal=last.primal,
         dual=last.dual,

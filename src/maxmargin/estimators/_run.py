@@ -249,11 +249,11 @@ def history(outcomes: Sequence[Outcome], certificates: list[Certificate] | None)
     """All rounds of all tasks as one structured array; a task solved in one go has one line, its final values."""
     judged: Sequence[Certificate | None] = certificates or [None] * len(outcomes)
     return history_of(
-        [outcome.history or (_last_record(outcome, own),) for outcome, own in zip(outcomes, judged, strict=True)]
+        [outcome.history or (last_record(outcome, own),) for outcome, own in zip(outcomes, judged, strict=True)]
     )
 
 
-def _last_record(outcome: Outcome, certificate: Certificate | None) -> Record:
+def last_record(outcome: Outcome, certificate: Certificate | None) -> Record:
     """The values a task ended with: the certificate's, or worked out here if none was asked for."""
     solution, problem = outcome.solution, outcome.delivered.problem
     if certificate is not None:
