@@ -228,8 +228,21 @@ def test_a_large_matrix_is_made_in_parts_between_which_whoever_asks_to_stop_is_h
     whole = engine.symmetric_tile(program, rows)
     monkeypatch.setattr(_numba, "PIECE", 64)
     np.testing.assert_array_equal(engine.symmetric_tile(program, rows), whole)
+    monkeypatch.setattr(_numba, "AT_ONCE", 300**2 - 1)
     with stops_when(lambda: True), pytest.raises(Stopped):
         engine.symmetric_tile(program, rows)
+
+
+@everywhere
+@pytest.mark.parametrize("name", ["gaussian", "laplacian"])
+def test_only_a_matrix_that_is_stored_is_left_half_done(backend, dtype, sparsity, name):
+    kernel, engine = KERNELS[name], get_backend(backend)
+    gram = engine.gram(kernel, make_rows(90, sparsity), dtype=dtype)
+    every = np.arange(gram.n)
+    with stops_when(lambda: True):
+        close(gram.block(every), kernel(gram.X), 1e-11 if dtype == np.float64 else 1e-4)
+        with pytest.raises(Stopped):
+            gram.stored(every, dtype)
 
 
 @everywhere

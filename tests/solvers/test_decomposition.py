@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maxmargin.backends import KernelGram, single_threaded_blas
-from maxmargin.kernels import Gaussian
+from maxmargin.kernels import Gaussian, Precomputed
 from maxmargin.problems import (
     FEASIBILITY_TOL,
     DualQP,
@@ -292,3 +292,19 @@ def test_a_cache_for_two_rows_is_enough(problem):
     gram = KernelGram(get_backend(), Gaussian(0.2), X[:60], cache_bytes=100)
     assert gram.largest_block < 4
     assert Decomposition(get_backend()).solve(problem, gram, None, Watch(tol=1e-3)).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("rank", [30, 100])
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_block_whose_variables_are_all_free_is_walked_through(rank, moved):
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(600, rank))
+    sign = np.where(np.sin(100 * A[:, 0]) + 0.3 * rng.normal(size=600) > 0, 1.0, -1.0)
+    problem = SVCProblem(sign, np.full(600, 1e4))
+    start = None
+    if moved:
+        positive = sign > 0
+        start = np.where(positive, 1.0 / positive.sum(), -1.0 / (~positive).sum())
+    gram = KernelGram(get_backend(), Precomputed(), A @ A.T)
+    solution = Decomposition(get_backend()).solve(problem, gram, start, Watch(tol=1e-3))
+    assert solution.status is Status.OPTIMAL

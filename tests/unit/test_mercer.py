@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from maxmargin.certificates import definiteness
 from maxmargin.kernels import Function, Gaussian, Linear, Polynomial, Precomputed, Sigmoid, check_mercer
 from tests.names import name_of
 
@@ -76,3 +77,15 @@ def test_a_matrix_with_holes_is_refused(bad):
 def test_a_precomputed_kernel_is_its_matrix():
     assert check_mercer(Precomputed(), X @ X.T)
     assert not check_mercer("precomputed", -(X @ X.T))
+
+
+@pytest.mark.parametrize("rank", [1, 3, 30, 150])
+@pytest.mark.parametrize("lopsided", [0.0, 1e-16])
+def test_what_a_matrix_lacks_is_rounding_beside_its_largest_eigenvalue(rank, lopsided):
+    rng = np.random.default_rng(rank)
+    A = rng.normal(size=(300, rank))
+    K = A @ A.T
+    K += lopsided * np.abs(K).max() * rng.normal(size=K.shape)
+    definite, values = definiteness(Precomputed(), K, np.arange(300)), np.linalg.eigvalsh((K + K.T) / 2)
+    assert definite.psd
+    assert max(0.0, -values[0]) <= definite.deficit <= 10 * 300 * np.finfo(float).eps * values[-1]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin._stop import heed
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._box import BlockOptions
 from maxmargin.backends._design import Design
@@ -246,11 +247,19 @@ class Backend(ABC):
 
         run_shares(share, B.n, threads)
 
-    def symmetric_tile(self, program: Program, rows: Rows, threads: int = 1, out: Array | None = None) -> Array:
-        """Kernel values among ``rows``: the upper triangle by panels, mirrored."""
+    def symmetric_tile(
+        self, program: Program, rows: Rows, threads: int = 1, out: Array | None = None, heeds: bool = False
+    ) -> Array:
+        """Kernel values among ``rows``: the upper triangle by panels, mirrored.
+
+        ``heeds``: between two panels it may end with :class:`Stopped`. A solver's block must not: the solver looks up
+        between its rounds, and has a point to deliver.
+        """
         n = rows.n
         out = np.empty((n, n), dtype=rows.dtype) if out is None else out
         for first in range(0, n, PANEL):
+            if heeds:
+                heed()
             last = min(first + PANEL, n)
             left, right = rows.slice(first, last), rows.slice(first, n)
             self.tile(program, left, right, out=out, slots=np.arange(first, last), threads=threads, column=first)

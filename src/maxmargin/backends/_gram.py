@@ -135,7 +135,7 @@ class KernelGram:
             self.entries += len(own) ** 2 // 2
             return self.backend.gathered(self.X, own, dtype, self.threads), self.diagonal[index]
         part = self if np.array_equal(index, np.arange(self.n)) else self.take(index, self.threads)
-        values = part._symmetric(part.rows, part.diagonal)
+        values = part._symmetric(part.rows, part.diagonal, heeds=True)
         self.entries += values.size // 2 if part is not self else 0
         return values.astype(dtype, copy=False), part.diagonal
 
@@ -143,6 +143,11 @@ class KernelGram:
     def is_given(self) -> bool:
         """Whether kernel values are what the user gave."""
         return [base.kind for base in self.program.bases] == ["precomputed"] and len(self.program.operations) == 1
+
+    @property
+    def _is_at_hand(self) -> bool:
+        """Whether the values that the user gave can be read where they are."""
+        return self.is_given and self.X.dtype == np.float64 and self.X.flags.forc
 
     @property
     def is_compiled(self) -> bool:
@@ -278,10 +283,13 @@ class KernelGram:
             ).T
         return f, bound.of(s[rows], A, rest[0] if rest else far * A, terms, float(size.sum()))
 
-    def fresh(self, pointers: IntArray, where: IntArray, coef: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    def fresh(
+        self, pointers: IntArray, where: IntArray, coef: FloatArray, room: int | None = None
+    ) -> tuple[FloatArray, FloatArray | None]:
         """(K coef afresh in float64, proven bounds on its errors where there are any) of many tasks laid end to end.
 
-        Task t is the positions pointers[t] to pointers[t + 1], and ``where`` says which row each position is.
+        Task t is the positions pointers[t] to pointers[t + 1], and ``where`` says which row each position is; kernel
+        values may take ``room`` bytes, by default all of the cache.
         """
         if len(pointers) == 2 and not self.is_given:
             part = self if np.array_equal(where, np.arange(self.n)) else self.take(where, self.threads)
@@ -289,7 +297,7 @@ class KernelGram:
             return (part.product(coef), None) if values is None else values
         counts = np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1])
         order, place = by_appearance(where, self.n)
-        fits = 8 * len(order) ** 2 <= self.cache_bytes
+        fits = self._is_at_hand or 8 * len(order) ** 2 <= (self.cache_bytes if room is None else room)
         if fits and (not self.streams_densely or 2 * int(counts @ np.diff(pointers)) > len(order) ** 2):
             return self._fresh_from_whole(pointers, place[where], coef, order, int(counts.max()))
         values = self.proven_products(pointers, where, coef)
@@ -304,13 +312,17 @@ class KernelGram:
     ) -> tuple[FloatArray, FloatArray | None]:
         """:meth:`fresh` from the matrix of the rows ``order``, each value of which serves many tasks."""
         if self.is_given:
-            rows = order[places] if self.index is None else self.index[order[places]]
-            K = np.ascontiguousarray(self.X, dtype=np.float64)
+            own = order if self.index is None else self.index[order]
+            rows, K = places, self.X
+            if self._is_at_hand:
+                rows, K = own[places], K if K.flags.c_contiguous else K.T  # the same but for rounding, which is charged
+            else:
+                K = self.stored(order, np.float64)[0]
             f = self.backend.stored_products(K, pointers, rows, coef, self.threads)
             return f, self._given_error(K, pointers, coef, terms)
         part = self if np.array_equal(order, np.arange(self.n)) else self.take(order, self.threads)
         K, before = np.empty((part.n, part.n)), part.entries
-        part._symmetric(part.rows, part.diagonal, K)
+        part._symmetric(part.rows, part.diagonal, K, heeds=True)
         self.entries += part.entries - before if part is not self else 0
         return self.fresh_from(K, order, pointers, places, coef)
 
@@ -364,8 +376,8 @@ class KernelGram:
         per_square = rate * (most_terms(self.rows.bases[0]) + SLACK) * unit
         return ErrorBound(unit, per_square, 2 * per_square * s) if 2 * per_square * s <= 0.5 else None
 
-    def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None) -> Array:
-        values = self.backend.symmetric_tile(self.program, rows, self.threads, out)
+    def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None, heeds: bool = False) -> Array:
+        values = self.backend.symmetric_tile(self.program, rows, self.threads, out, heeds)
         values.flat[:: len(values) + 1] = diagonal
         self.entries += values.size // 2
         return values

@@ -15,6 +15,8 @@ from maxmargin.kernels.rounding import summed
 #: Kernels not known to be PSD are checked up to this many rows.
 PSD_CHECK_ROWS = 1000
 EPS = float(np.finfo(float).eps)
+#: A factor may leave the scores to be charged with so many times n eps the largest eigenvalue; eigenvalues take 2.
+LOOSE = 8.0
 #: Values this small beside the largest are left out of a factor: products of them would be subnormal, which is slow.
 NEGLIGIBLE = 1e-100
 
@@ -66,6 +68,8 @@ def _factored(K: FloatArray) -> Definiteness | None:
         except np.linalg.LinAlgError:
             continue
         deficit = lopsided + (0.0 if shift < 0 else shift + 2 * c)
+        if deficit > LOOSE * n * EPS * largest:  # c is large beside what rounding does where many eigenvalues are
+            return None
         return _judged_as_psd(deficit) if deficit else Definiteness(True)
     return None
 

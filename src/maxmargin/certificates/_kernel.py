@@ -333,7 +333,7 @@ def judge_soft_margins(
     kkt = np.maximum(down - up if problems.fit_intercept else np.maximum(-up, down), 0.0)
     ordinary = ~(problems.most(((alpha < 0) | (alpha > C)).astype(float)) > 0)
     ordinary &= (rest <= FEASIBILITY_TOL * np.maximum(linear, 1e-300)) & np.isfinite(gap)
-    ordinary &= np.isfinite(primal) & np.isfinite(dual)
+    ordinary &= np.isfinite(primal) & np.isfinite(dual) & (linear > 0)  # scores of 0 have errors that are known
     largest_error, rounding = problems.most(scores.error).tolist(), (gap - here).tolist()
     columns = zip(*(values.tolist() for values in (primal, dual, gap, kkt)), strict=True)
     return [

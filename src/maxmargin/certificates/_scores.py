@@ -46,6 +46,13 @@ class Scores(NamedTuple):
     largest: float
     shift: float = 0.0
 
+    def charged(self, definite: Definiteness, length: FloatArray | float) -> Scores:
+        """As scores of the PSD part of the kernel matrix, by which it is judged; ``length`` is that of dual_coef."""
+        if not definite.deficit:
+            return self
+        error = self.error + definite.deficit * ROOM * length
+        return self._replace(error=error, largest=self.largest + definite.deficit)
+
 
 def recomputed_scores(kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) -> list[FloatArray]:
     """f = K dual_coef of every task on its own rows; kernel values are shared."""

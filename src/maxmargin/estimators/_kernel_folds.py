@@ -12,7 +12,7 @@ from maxmargin.estimators._fit import FoldFit
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._proof import warn_unless_reached
-from maxmargin.estimators._run import Outcome, Precision, Task, published_scale, run_tasks
+from maxmargin.estimators._run import Outcome, Task, published_scale, run_tasks
 from maxmargin.kernels import Kernel
 from maxmargin.solvers import left_out
 
@@ -34,8 +34,7 @@ def solve_folds(
                 problem, start = left_out(outcome.delivered.problem, outcome.solution.beta, held)
                 places.append((fold, k))
                 wanted.append(Task(outcome.delivered.rows, problem, start))
-    options = FitOptions.of(estimator)
-    solved = run_tasks(options, kernel, data.X, wanted, deadline, together=Precision.FLOAT32) if wanted else []
+    solved = run_tasks(FitOptions.of(estimator), kernel, data.X, wanted, deadline) if wanted else []
     warn_unless_reached([outcome.solution for outcome in solved])
     own = dict(zip(places, solved, strict=True))
     # a fold that holds out no row of a task has the task of the whole fit

@@ -35,7 +35,7 @@ from maxmargin.delivered import Delivered
 from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._options import FitOptions
-from maxmargin.estimators._run import published_scale
+from maxmargin.estimators._run import Outcome, last_record, published_scale
 from maxmargin.estimators._soft_margins import SoftOutcomes
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems import relative
@@ -87,12 +87,17 @@ def proven_in_time(
         with stops_when(lambda: time.perf_counter() >= end):
             return prove()
     except Stopped:
-        return [_unproven(solution.history) for solution in solutions]
+        return [_unproven(solution) for solution in solutions]
 
 
-def _unproven(records: Sequence[Record]) -> Certificate:
+def _unproven(solution: Any) -> Certificate:
     """What a solver believes at its end, where nobody had the time to check it."""
-    last = records[-1] if records else Record(0, 0.0, np.inf, -np.inf, np.inf)
+    if solution.history:
+        last = solution.history[-1]
+    elif isinstance(solution, Outcome):  # solved in one go
+        last = last_record(solution, None)
+    else:
+        last = Record(0, 0.0, np.inf, -np.inf, np.inf)
     return Certificate(
         primal=last.primal,
         dual=last.dual,
@@ -119,7 +124,7 @@ def certified_outcomes(
     """
     if isinstance(outcomes, SoftOutcomes):
         with InterruptFlag(), blas_threads(1):
-            certificates = _soft_certificates(options, kernel, X, outcomes)
+            certificates = _soft_certificates(options, kernel, X, outcomes, goal)
         if certificates is not None:
             return certificates
     tasks = [outcome.delivered for outcome in outcomes]
@@ -132,9 +137,11 @@ def certified_outcomes(
     with InterruptFlag(), blas_threads(effective_threads() if values > LARGE_VALUES else 1):
         definite = definiteness(kernel, X, rows)
         if not (full or values <= CHEAP_VALUES or isinstance(kernel, Linear)):
-            fresh = _known(outcomes) or _fresh_scores(options, kernel, X, tasks)
-            if fresh is not None:
-                bounded = judge_all(tasks, fresh, definite, "bounded")
+            for fresh in (partial(_known, outcomes, definite), partial(_fresh_scores, options, kernel, X, tasks)):
+                scores = fresh()
+                if scores is None:
+                    continue
+                bounded = judge_all(tasks, scores, definite, "bounded")
                 if goal is None or all(
                     goal.met_by(own) or not outcome.solution.status.reached  # a fit that was stopped has its proof
                     for own, outcome in zip(bounded, outcomes, strict=True)
@@ -146,9 +153,9 @@ def certified_outcomes(
 
 
 def _soft_certificates(
-    options: FitOptions, kernel: Kernel, X: RowData, outcomes: SoftOutcomes
+    options: FitOptions, kernel: Kernel, X: RowData, outcomes: SoftOutcomes, goal: Goal | None
 ) -> list[Certificate] | None:
-    """Certificates of tasks laid end to end; None where they are better judged one by one."""
+    """Certificates of tasks laid end to end; None where they are better judged one by one, or miss the goal."""
     rows, coef, known = outcomes.rows, outcomes.solved.beta, outcomes.solved.error
     every = union([rows])
     cheap = len(every) * len(union([rows[coef != 0]])) <= (CHEAP_VALUES if known is None else FREE_VALUES)
@@ -158,13 +165,14 @@ def _soft_certificates(
     if cheap or options.certify == "full":
         scores = soft_margin_scores(kernel, X, rows, outcomes.problems, coef, definite)
         return judge_soft_margins(outcomes.problems, coef, outcomes.intercept, scores, definite, "recomputed")
-    return outcomes.certificates(definite)
+    bounded = outcomes.certificates(definite)
+    return bounded if goal is None or all(map(goal.met_by, bounded)) else None
 
 
-def _known(outcomes: Sequence[Any]) -> list[Scores] | None:
+def _known(outcomes: Sequence[Any], definite: Definiteness) -> list[Scores] | None:
     """Scores of a fresh pass that ended the solver, where there are those of every task."""
-    known = [outcome.fresh for outcome in outcomes]
-    return None if any(own is None for own in known) else known
+    known = [(outcome.fresh, float(np.linalg.norm(outcome.delivered.dual_coef))) for outcome in outcomes]
+    return None if any(own is None for own, _ in known) else [own.charged(definite, length) for own, length in known]
 
 
 def _fresh_scores(options: FitOptions, kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) -> list[Scores] | None:

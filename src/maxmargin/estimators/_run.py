@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from maxmargin._rows import count, take
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import KernelGram, single_threaded_blas
-from maxmargin.certificates import Certificate, Scores, union
+from maxmargin.certificates import ROOM, Certificate, Scores, union
 from maxmargin.delivered import Delivered
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._options import FitOptions
@@ -48,13 +47,6 @@ TINY_VALUES = 2**15
 LONG_TASK = 600
 
 
-class Precision(Enum):
-    """Of the scores that decide whether a task is done."""
-
-    FLOAT32 = "of a stored matrix"
-    FLOAT64 = "computed afresh"
-
-
 @dataclass(frozen=True)
 class Task:
     """A problem on some rows of X, and where to start it."""
@@ -62,6 +54,7 @@ class Task:
     rows: IntArray
     problem: Problem
     start: FloatArray | None = None
+    steps: int = 0  # that led to the start, in this fit
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ class Outcome:
 
     delivered: Delivered
     solution: Solution
-    #: Of the published coefficients, with proven errors, where the solver ended with such.
+    #: Of the published coefficients, with proven errors if the kernel is PSD, where the solver ended with such.
     fresh: Scores | None = field(default=None, kw_only=True)
 
     @property
@@ -92,11 +85,11 @@ def run_tasks(
     deadline: float,
     reporter: FitReporter | None = None,
     flag: InterruptFlag | None = None,
-    together: Precision | None = Precision.FLOAT64,
+    together: bool = True,
 ) -> list[Outcome]:
     """Solve the tasks. Without ``reporter`` nobody is told of the rounds; ``flag`` is one that hears Ctrl-C already.
 
-    ``together``: the precision of the scores that end tasks solved over one stored matrix; None: none are.
+    ``together``: whether tasks may be solved over one stored matrix.
     """
     if reporter is not None:
         reporter.begin(len(tasks))
@@ -140,11 +133,11 @@ class _Fit:
         self.outcomes: list[Outcome | None] = [None] * len(tasks)
         self.whole: dict[int, KernelGram] = {}  # the matrix of all rows, one for each thread
 
-    def all(self, together: Precision | None) -> list[Outcome]:
+    def all(self, together: bool) -> list[Outcome]:
         """Tasks over one stored matrix, or small tasks, in one go; what is left then, side by side where that pays."""
         small = []
-        if together is not None and self.reporter is None and self._share_a_matrix():
-            self._together(together)
+        if together and self.reporter is None and self._share_a_matrix():
+            self._together()
             return self._one_by_one()
         if len(self.tasks) > 1 and self.reporter is None:
             watch, gram = self.watch(), self.gram.in_float64()
@@ -170,22 +163,22 @@ class _Fit:
         longest = max(len(task.rows) for task in self.tasks)
         return alike and can_solve_together(self.gram, longest, self.watch())
 
-    def _together(self, precision: Precision) -> None:
+    def _together(self) -> None:
         qps, rows = [task.problem.qp for task in self.tasks], [task.rows for task in self.tasks]
         tasks = Tasks.of(qps, rows, [task.start for task in self.tasks])
         gram = gram_to_store(self.options, self.kernel, self.X)
-        exact, began = precision is Precision.FLOAT64, time.perf_counter()
-        solved = solve_together(self.options.backend, tasks, gram, self.watch(), self.threads, exact)
+        began = time.perf_counter()
+        solved = solve_together(self.options.backend, tasks, gram, self.watch(), self.threads)
         seconds, share = time.perf_counter() - began, solved.entries // len(qps)
         for number, (first, last) in enumerate(pairwise(tasks.pointers.tolist())):
             beta, f, steps = solved.beta[first:last].copy(), solved.f[first:last].copy(), int(solved.steps[number])
             if not solved.finished[number]:
-                self.tasks[number] = replace(self.tasks[number], start=beta)
+                self.tasks[number] = replace(self.tasks[number], start=beta, steps=steps)
                 continue
             solution = Solution(beta, f, Status.OPTIMAL, steps, (), share, seconds)
             outcome = self._deliver(self.tasks[number], solution)
             if solved.error is not None and np.array_equal(outcome.delivered.dual_coef, beta):
-                outcome = replace(outcome, fresh=Scores(f, solved.error[first:last], 1.0))
+                outcome = replace(outcome, fresh=Scores(f, solved.error[first:last], largest_value(gram)))
             self.outcomes[number] = outcome
 
     def _batch(self, numbers: list[int], gram: KernelGram) -> None:
@@ -202,7 +195,7 @@ class _Fit:
             if finished:
                 self.outcomes[number] = self._deliver(self.tasks[number], solution)
             else:
-                self.tasks[number] = replace(self.tasks[number], start=solution.beta)
+                self.tasks[number] = replace(self.tasks[number], start=solution.beta, steps=solution.n_iter)
 
     def _one(self, number: int, turn: Turn) -> Outcome:
         """One task in its turn."""
@@ -216,7 +209,7 @@ class _Fit:
         else:
             gram = self.gram.take(task.rows, threads=threads)
         solution = self.solver.solve(task.problem, gram, task.start, self.options.watch(turn))
-        return self._deliver(task, solution)
+        return self._deliver(task, _after(task.steps, solution) if task.steps else solution)
 
     def _deliver(self, task: Task, solution: Solution) -> Outcome:
         problem = task.problem
@@ -236,6 +229,17 @@ class _Fit:
         return Outcome(Delivered(task.rows, problem, coef, intercept), solution)
 
 
+def largest_value(gram: KernelGram) -> float:
+    """A bound on k(x, x) of all rows."""
+    return float(gram.diagonal.max(initial=0.0)) * ROOM
+
+
+def _after(steps: int, solution: Solution) -> Solution:
+    """A solution as one that took so many steps more."""
+    history = tuple(record._replace(iteration=record.iteration + steps) for record in solution.history)
+    return replace(solution, n_iter=solution.n_iter + steps, history=history)
+
+
 def _published(outcome: Outcome) -> FloatArray:
     """The scores of the model as it is published, by the solver's own."""
     return published_scale(outcome) * outcome.solution.f + outcome.delivered.intercept
@@ -245,11 +249,11 @@ def history(outcomes: Sequence[Outcome], certificates: list[Certificate] | None)
     """All rounds of all tasks as one structured array; a task solved in one go has one line, its final values."""
     judged: Sequence[Certificate | None] = certificates or [None] * len(outcomes)
     return history_of(
-        [outcome.history or (_last_record(outcome, own),) for outcome, own in zip(outcomes, judged, strict=True)]
+        [outcome.history or (last_record(outcome, own),) for outcome, own in zip(outcomes, judged, strict=True)]
     )
 
 
-def _last_record(outcome: Outcome, certificate: Certificate | None) -> Record:
+def last_record(outcome: Outcome, certificate: Certificate | None) -> Record:
     """The values a task ended with: the certificate's, or worked out here if none was asked for."""
     solution, problem = outcome.solution, outcome.delivered.problem
     if certificate is not None:

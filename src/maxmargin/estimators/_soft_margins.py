@@ -12,17 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin._rows import count
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import single_threaded_blas
-from maxmargin.certificates import ROOM, Certificate, Definiteness, Scores, judge_soft_margins
+from maxmargin.certificates import Certificate, Definiteness, Scores, judge_soft_margins
 from maxmargin.delivered import Delivered
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._options import FitOptions
-from maxmargin.estimators._run import Outcome, Task, gram_to_store, run_tasks
+from maxmargin.estimators._run import Outcome, Task, gram_to_store, largest_value, run_tasks
 from maxmargin.estimators._turns import Turn
 from maxmargin.kernels import Kernel
 from maxmargin.problems import SoftMargins
-from maxmargin.solvers import Record, Solution, Status, Tasks, Together, can_solve_together, solve_together
+from maxmargin.solvers import Record, Solution, Status, Tasks, Together, can_solve_together, has_room, solve_together
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class SoftOutcomes(Sequence[Outcome]):
     solved: Together
     intercept: FloatArray  # of each task
     seconds: float
-    largest: float  # k(x, x)
+    largest: float  # a bound on k(x, x)
 
     def __len__(self) -> int:
         return len(self.problems)
@@ -46,7 +47,7 @@ class SoftOutcomes(Sequence[Outcome]):
         status = Status.OPTIMAL if self.solved.finished[number] else Status.STALLED
         solution = Solution(beta, self.solved.f[own], status, steps, (), share, self.seconds)
         delivered = Delivered(self.rows[own], self.problems[number], beta, float(self.intercept[number]))
-        known = None if self.solved.error is None else Scores(solution.f, self.solved.error[own], 1.0)
+        known = None if self.solved.error is None else Scores(solution.f, self.solved.error[own], self.largest)
         return Outcome(delivered, solution, fresh=known)
 
     def history(self, certificates: Sequence[Certificate] | None) -> list[tuple[Record]]:
@@ -63,16 +64,16 @@ class SoftOutcomes(Sequence[Outcome]):
         """A proof of each, by the fresh scores that ended the solver, whose errors are bounded."""
         problems, beta, error = self.problems, self.solved.beta, self.solved.error
         assert error is not None  # the caller has looked
-        if definite.deficit:
-            error = error + definite.deficit * ROOM * problems.spread(np.sqrt(problems.total(np.square(beta))))
-        scores = Scores(self.solved.f, error, self.largest * ROOM + definite.deficit)
+        length = problems.spread(np.sqrt(problems.total(np.square(beta))))
+        scores = Scores(self.solved.f, error, self.largest).charged(definite, length)
         return judge_soft_margins(problems, beta, self.intercept, scores, definite, "bounded")
 
     def left(self) -> list[tuple[int, Task]]:
         """Tasks that another solver must go on with, and where."""
         numbers = np.flatnonzero(~self.solved.finished).tolist()
         parts = [(number, self.problems.part(number)) for number in numbers]
-        return [(k, Task(self.rows[own], self.problems[k], self.solved.beta[own])) for k, own in parts]
+        steps = self.solved.steps.tolist()
+        return [(k, Task(self.rows[own], self.problems[k], self.solved.beta[own], steps[k])) for k, own in parts]
 
 
 def run_soft_margins(
@@ -87,24 +88,25 @@ def run_soft_margins(
     """Solve the soft margins on these rows of X over one kernel matrix; None where that is not the way."""
     began = time.perf_counter()
     with single_threaded_blas():
-        watch = options.watch(Turn(deadline, flag))
+        watch, longest = options.watch(Turn(deadline, flag)), int(problems.sizes.max())
         if not problems.fit_intercept or options.solver not in ("auto", "decomposition"):
             return None
+        if not has_room(count(X), longest, options.memory):  # looked at before many rows are laid out in vain
+            return None
         gram = gram_to_store(options, kernel, X)
-        if not can_solve_together(gram, int(problems.sizes.max()), watch):
+        if not can_solve_together(gram, longest, watch):
             return None
         bound, start = problems.sign * problems.C, np.zeros(len(rows))
         lower, upper = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
         tasks = Tasks(problems.pointers, rows, -problems.sign, lower, upper, 0.0, start)
         solved = solve_together(options.backend, tasks, gram, watch, options.threads)
         intercept = problems.intercepts(solved.beta, solved.f)
-        outcomes = SoftOutcomes(
-            problems, rows, solved, intercept, time.perf_counter() - began, float(gram.diagonal.max())
-        )
+        seconds = time.perf_counter() - began
+        outcomes = SoftOutcomes(problems, rows, solved, intercept, seconds, largest_value(gram))
         left = outcomes.left()
         if not left:
             return outcomes
-        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=flag, together=None)
+        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=flag, together=False)
     every = list(outcomes)
     for (number, _), outcome in zip(left, others, strict=True):
         every[number] = outcome

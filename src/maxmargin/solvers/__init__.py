@@ -27,7 +27,7 @@ from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_c
 from maxmargin.solvers.many import can_solve_many, solve_many
 from maxmargin.solvers.softmax import SoftmaxNewton
 from maxmargin.solvers.stored import StoredTasks
-from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_together, solve_together
+from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_together, has_room, solve_together
 
 __all__ = [
     "AIM",
@@ -60,6 +60,7 @@ __all__ = [
     "can_solve_together",
     "eigenvalues",
     "fold_numbers",
+    "has_room",
     "left_out",
     "make_linear_solver",
     "make_solver",

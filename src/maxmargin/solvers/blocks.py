@@ -49,6 +49,7 @@ class Blocks:
     inner: float
     watch: Watch
     n_iter: int = 0
+    walked: int = 0  # ``n_iter`` at the last Newton walk
     hard: bool = False  # pairwise steps and Newton walks had to take turns until the last
 
     def solve(self, problem: Problem, gram: Gram, beta: FloatArray) -> Solution:
@@ -112,7 +113,7 @@ class Blocks:
         self, qp: DualQP, gram: Gram, index: IntArray, grad: FloatArray, beta: FloatArray, goal: float
     ) -> None:
         """Pairwise steps on the rows ``index``, with Newton walks where they are slow; beta changes in place."""
-        K, diagonal, best, before = gram.block(index), gram.diagonal[index], np.inf, self.n_iter
+        K, diagonal, best = gram.block(index), gram.diagonal[index], np.inf
         for _ in range(MOST_TURNS):
             most = self.watch.steps_left(self.n_iter, STEPS_PER_MEMBER * len(index))
             result = run_inner(self.backend, qp, K, grad, beta, diagonal, goal, most)
@@ -121,7 +122,8 @@ class Blocks:
                 self.hard |= result.violation > goal
                 return  # the rest is left to the next round, whose gradient is free of this block's rounding errors
             best, free = result.violation, qp.free(beta)
-            if 0 < len(free) ** 3 <= NEWTON_PAYS * (self.n_iter - before) * len(index):
+            if 0 < len(free) ** 3 <= NEWTON_PAYS * (self.n_iter - self.walked) * len(index):
+                self.walked = self.n_iter
                 values = newton_values(qp, gram.cross(index[free], index[free]), grad, beta, free)
                 if values is not None:
                     delta = values - beta[free]

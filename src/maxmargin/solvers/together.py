@@ -9,13 +9,13 @@ Invariant: beta feasible. What is left after so many steps is said to be unfinis
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maxmargin._stop import Stopped
+from maxmargin._stop import Stopped, heed, stops_when
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import VALUES_PER_THREAD, KernelGram, Stored, by_appearance
 from maxmargin.problems import DualQP
@@ -74,11 +74,16 @@ class Together:
     """What the tasks came to, laid end to end as they are."""
 
     beta: FloatArray
-    f: FloatArray  # K beta, in float64 unless ``exact`` was not asked for
+    f: FloatArray  # K beta, in float64
     error: FloatArray | None  # proven bounds on the errors of ``f``, where there are any
     steps: IntArray  # of each task
     finished: Array  # whether each task reached its goal
     entries: int
+
+
+def has_room(n: int, longest: int, cache_bytes: int, value_bytes: int = 4) -> bool:
+    """Whether the matrix of n rows may be stored, and no task is too long."""
+    return longest <= LONGEST and value_bytes * n**2 <= cache_bytes
 
 
 def can_solve_together(gram: KernelGram, longest: int, watch: Watch) -> bool:
@@ -86,25 +91,25 @@ def can_solve_together(gram: KernelGram, longest: int, watch: Watch) -> bool:
     if watch.callback is not None or watch.gap_tol is not None or watch.max_iter >= 0:
         return False
     (small, large), size = RANGE, float(np.abs(gram.diagonal).max(initial=0.0))
-    fits = longest <= LONGEST and 4 * gram.n**2 <= gram.cache_bytes
-    return fits and small < size < large and gram.is_compiled
+    narrow = gram.is_given or gram.dtype == np.float32
+    value_bytes = 4 if narrow else 8 if gram.n <= FEW_ROWS else 8 + 4  # values in float64 are rounded all at once
+    return has_room(gram.n, longest, gram.cache_bytes, value_bytes) and small < size < large and gram.is_compiled
 
 
-def solve_together(
-    backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, exact: bool = True
-) -> Together:
-    """Solve the tasks; ``exact``: their scores are those of float64, and so is the violation that ends them."""
+def solve_together(backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int) -> Together:
+    """Solve the tasks; the violations that end them are those of scores in float64."""
     count = len(tasks.pointers) - 1
     beta, f = tasks.start.copy(), np.full(len(tasks.start), np.nan)
     begun = Together(beta, f, None, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool), 0)
     try:
-        return _solved(backend, tasks, gram, watch, threads, exact, begun)
+        with stops_when(lambda: watch.must_stop(0)):
+            return _solved(backend, tasks, gram, watch, threads, begun)
     except Stopped:
-        return replace(begun, finished=np.zeros(count, dtype=bool))
+        return begun
 
 
 def _solved(
-    backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, exact: bool, begun: Together
+    backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, begun: Together
 ) -> Together:
     """``begun``, solved in place as far as possible."""
     order, place = by_appearance(tasks.rows, gram.n)
@@ -114,33 +119,37 @@ def _solved(
     sizes = np.diff(tasks.pointers)
     count, longest = len(sizes), int(sizes.max())
     threads = min(threads, count, 1 + int(sizes @ sizes) // VALUES_PER_THREAD)
-    beta, f, error, steps, finished = begun.beta, begun.f, begun.error, begun.steps, begun.finished
-    entries, fine = gram.entries, gram.in_float64()
+    beta, f, error = begun.beta, begun.f, begun.error
+    entries, fine, left = gram.entries, gram.in_float64(), gram.cache_bytes - K.nbytes
     most, goal = STEPS * (longest + MORE_ROWS), np.full(count, AIM * watch.tol)
-    for _ in range(ROUNDS if exact or few else 1):
-        taken = np.zeros(count, dtype=np.int64)
+
+    def all_tasks(steps: int) -> tuple[IntArray, FloatArray]:
+        taken, violations = np.zeros(count, dtype=np.int64), np.zeros(count)
         for part in _parts(tasks.pointers):
-            if watch.must_stop(0):
-                raise Stopped("asked to stop between two calls")
+            heed()
             own = batch._replace(pointers=batch.pointers[part.start : part.stop + 1])
-            taken[part], violations = backend.solve_together(
-                K, diagonal, own, beta, f, goal[part], min(LARGEST_BLOCK, longest), most, threads
+            taken[part], violations[part] = backend.solve_together(
+                K, diagonal, own, beta, f, goal[part], min(LARGEST_BLOCK, longest), steps, threads
             )
-            finished[part] = violations <= goal[part]
-        steps += taken
-        if not (exact or few) or (error is not None and not taken.any()):
+        return taken, violations
+
+    for number in range(ROUNDS):
+        taken, violations = all_tasks(most)
+        begun.steps[:] += taken
+        goal[taken >= most] = np.inf  # left to another solver, while the others go on
+        if number > 0 and not taken.any():
             break
-        if few and error is None and sizes.min() <= TINY and len(tasks.rows) <= FEW_IN_ALL:
+        if few and number == 0 and sizes.min() <= TINY and len(tasks.rows) <= FEW_IN_ALL:
             backend.polish_together(K, diagonal, batch, beta, TINY, POLISHED)
         before = fine.entries
         if few:
             f, error = gram.fresh_from(K, order, tasks.pointers, batch.rows, beta)
         else:
-            f, error = fine.fresh(tasks.pointers, tasks.rows, beta)
+            f, error = fine.fresh(tasks.pointers, tasks.rows, beta, left)
         entries += fine.entries - before
-        if not (taken < most).all() or not taken.any():
-            break
-    return Together(beta, f, error, steps, finished, entries)
+    else:
+        _, violations = all_tasks(0)  # of the fresh scores
+    return Together(beta, f, error, begun.steps, violations <= watch.tol, entries)
 
 
 def _parts(pointers: IntArray) -> Iterator[slice]:

@@ -66,13 +66,15 @@ class NumbaBackend(Backend):
         _stream(program, A, B, _no_weights(A), np.empty((0, B.n)), slots, out, threads)
         return out
 
-    def symmetric_tile(self, program, rows, threads=1, out=None):
+    def symmetric_tile(self, program, rows, threads=1, out=None, heeds=False):
         if not self.streams(program):
-            return super().symmetric_tile(program, rows, threads, out)
+            return super().symmetric_tile(program, rows, threads, out, heeds)
         out = np.empty((rows.n, rows.n), dtype=rows.dtype) if out is None else out
+        heeds = heeds or rows.n**2 > AT_ONCE  # no block is as large
 
         def piece(first):
-            heed()  # a matrix that a solver stores is one part, and is not left half done
+            if heeds:
+                heed()
             last = min(first + PIECE, rows.n)
             upper, slots = rows.slice(0, last), np.arange(last)
             run = _streaming(program, upper, rows, _no_weights(upper), np.empty((0, rows.n)), slots, out)
