@@ -76,6 +76,11 @@ class Solution:
     entries: int  # kernel values computed: the work done, for guards that must not look at a clock
     seconds: float = 0.0  # since the task began
 
+    @property
+    def scores_are_known(self) -> bool:
+        """Whether ``f`` is K beta; if not, there was no time for the scores of the start, and it is an estimate."""
+        return not self.history or self.history[-1].dual > -math.inf
+
 
 class Gram(Protocol):
     """The kernel matrix of the training rows, as solvers see it: no rows, no kernel, no device.
@@ -183,6 +188,10 @@ class Watch:
     def must_stop(self, n_iter: int) -> bool:
         """Whether there is such a reason."""
         return self.reason(n_iter) is not None
+
+    def nothing_known(self) -> Record:
+        """The record of a start whose scores there was no time for: the optimum may be anywhere."""
+        return Record(0, time.perf_counter() - self.began, math.inf, -math.inf, math.inf)
 
     def is_met(self, problem: Problem, beta: FloatArray, f: FloatArray, violation: float) -> bool:
         """Whether the goal is reached at this point, without recording it."""
