@@ -105,7 +105,9 @@ class ClassifierFamily(Family[S]):
 
     def held_out(self, draft: Any, solutions: Sequence[S], folds: FoldModels, fits: list[FoldFit]) -> FloatArray:
         """(n, tasks) scores of every row by the machines that have not seen it; of a row in no fold, by all."""
-        scores = self.scores(draft, solutions)
+        scores = np.zeros((len(folds.number), folds.intercept.shape[1]))
+        if np.any(folds.number == -1):
+            scores = self.scores(draft, solutions)
         for fold, own in enumerate(fits):
             scores[folds.number == fold] = own.scores
         return scores
@@ -154,7 +156,8 @@ def _judged(
     options = FitOptions.of(machine)
     if not options.certify:  # a perceptron proves nothing
         return None
-    return proven_in_time(options, machine._solving_ends(data), solutions, lambda: family.prove(solutions)) or None
+    ends, folds_follow = machine._solving_ends(data), getattr(machine, "_wanted_calibration", None) is not None
+    return proven_in_time(options, ends, solutions, lambda: family.prove(solutions), folds_follow) or None
 
 
 def _complete(draft: Any, data: Training, family: ClassifierFamily[Any], solutions: Sequence[Any]) -> None:

@@ -220,7 +220,9 @@ class ManyClasses:
         ]
         if len(self.classes_) > 2:
             self.sharpness_ = fit_sharpness(self._coupled(scores[known]), labels.label[known], weight[known])
-        self.conformal_ = fit_conformal(self._decided(scores), labels.label, weight, folds.number)
+        self.conformal_ = fit_conformal(
+            self._decided(scores[known]), labels.label[known], weight[known], folds.number[known]
+        )
         if kind == "sigmoid":
             found = [c for c in self.calibrators_ if isinstance(c, Sigmoid)]
             self.probA_, self.probB_ = np.array([c.a for c in found]), np.array([c.b for c in found])

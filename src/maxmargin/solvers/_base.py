@@ -38,6 +38,7 @@ class Status(Enum):
         "rounding errors are larger than what it asks for; scale the features to unit variance, or ask for less than "
         "this gap"
     )
+    UNPROVEN = "time_limit left no time for the proof; raise it, or call maxmargin.certify(model, X, y)"
 
     SLOW = "this solver makes next to no progress on these data; use solver='auto', or scale the features"
 
