@@ -35,7 +35,7 @@ from maxmargin.calibration import fit_calibrator
 from maxmargin.certificates import _approximation, _linear, _scores
 from maxmargin.delivered import NOT_FITTED
 from maxmargin.estimators import _approximation as _approximation_fit
-from maxmargin.estimators import _fit, _kernel_folds, _least_squares, _many_classes, _proof
+from maxmargin.estimators import _fit, _kernel_folds, _kernel_online, _least_squares, _many_classes, _proof
 from maxmargin.estimators._machine import Training
 from maxmargin.kernels import Gaussian
 from maxmargin.maps import NystroemMap
@@ -346,6 +346,33 @@ def test_a_proof_that_is_out_of_time_is_no_proof_and_says_so(machine, monkeypatc
     cut = quiet(machine, Y % 3).certificate_
     assert (cut.method, cut.holds) == ("estimated", False)
     assert "out of time before its proof" in cut.reason
+
+
+def test_a_proof_that_was_not_made_is_not_called_rounding(monkeypatch):
+    monkeypatch.setattr(_scores, "BLOCK_VALUES", 64)
+    monkeypatch.setattr(_proof, "LATE", -2e3)
+    monkeypatch.setattr(_proof, "LATE_SHARE", -2.0)
+    with pytest.warns(
+        ConvergenceWarning, match="goal is not proven in 3 of 3 tasks: time_limit left no time for the proof"
+    ):
+        model = SVC(time_limit=1e3).fit(X, Y % 3)
+    assert model.fit_status_ == 1
+
+
+@pytest.mark.parametrize("calibration", [None, "sigmoid"])
+def test_solvers_that_were_late_take_the_time_from_the_proof_if_folds_follow(calibration, monkeypatch):
+    """The fold that is always fitted would be late by both of them."""
+    monkeypatch.setattr(_scores, "BLOCK_VALUES", 64)
+    Clock(monkeypatch).takes(_fit, "proven_in_time", 120.0)
+    model = quiet(SVC(calibration=calibration, time_limit=100.0), Y % 3)
+    assert model.certificate_.holds == (calibration is None)
+
+
+def test_scores_that_folds_bring_are_not_computed_for_the_whole(monkeypatch):
+    monkeypatch.delattr(_kernel_online.OnlineTasks, "scores")
+    monkeypatch.setattr(_kernel_online.OnlineTasks, "__abstractmethods__", frozenset())
+    model = KernelPegasosSVC(max_iter=2, calibration="sigmoid", random_state=0).fit(X, Y % 3)
+    assert len(model.folds_.intercept) == 5
 
 
 def test_a_full_proof_that_was_asked_for_is_finished():
