@@ -104,8 +104,11 @@ class ClassifierFamily(Family[S]):
         return np.array(coefs)
 
     def held_out(self, draft: Any, solutions: Sequence[S], folds: FoldModels, fits: list[FoldFit]) -> FloatArray:
-        """(n, tasks) scores of every row by the machines that have not seen it; of a row in no fold, by all."""
-        scores = np.zeros((len(folds.number), folds.intercept.shape[1]))
+        """(n, tasks) scores of every row by the machines that have not seen it; of a row in no fold, by all.
+
+        Rows of folds that were not fitted have 0, which nobody looks at.
+        """
+        scores: FloatArray = np.zeros((len(folds.number), folds.intercept.shape[1]))
         if np.any(folds.number == -1):
             scores = self.scores(draft, solutions)
         for fold, own in enumerate(fits):

@@ -68,8 +68,8 @@ class Decomposition:
         qp, entries = problem.qp, gram.entries
         if watch.must_stop(0):  # before the first step: one of many tasks, and the time is over
             f = gram.product(beta) if beta.any() else np.zeros(gram.n)
-            status = watch.look_at(problem, beta, f, 0, qp.violation(beta, f + qp.linear)) or Status.STOPPED
-            return watch.solution(beta, f, status, 0, gram.entries)
+            why = watch.look_at(problem, beta, f, 0, qp.violation(beta, f + qp.linear)) or Status.STOPPED
+            return watch.solution(beta, f, why, 0, gram.entries)
         K, lazy = gram.lazy_matrix(np.flatnonzero(beta))
         f, n_iter, status, unmoved, in_vain = scores(K, beta), 0, None, 0, 0
         at_once = first = FIRST_STEPS * (gram.n + 50)
