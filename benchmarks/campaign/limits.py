@@ -46,21 +46,30 @@ CASES = {
     "SVC calibrated": Case(partial(mm.SVC, C=10.0, calibration="sigmoid"), 20_000, 30),
     "SVC 990 pairs": Case(partial(mm.SVC, C=10.0), 27_000, 30, 45),
     "SVC 190 pairs calibrated": Case(partial(mm.SVC, C=10.0, calibration="isotonic"), 20_000, 30, 20),
+    "SVC 990 pairs calibrated": Case(partial(mm.SVC, C=10.0, calibration="sigmoid"), 27_000, 30, 45),
     "SVC one-vs-all": Case(partial(mm.SVC, C=10.0, multiclass="ovr"), 20_000, 30, 20),
     "SVC one-vs-all calibrated": Case(partial(mm.SVC, multiclass="ovr", calibration="venn-abers"), 9_000, 30, 20),
     "SVC codes": Case(partial(mm.SVC, C=10.0, multiclass="code"), 20_000, 30, 20),
     "SVC Crammer-Singer": Case(partial(mm.SVC, C=10.0, multiclass="crammer-singer"), 9_000, 30, 20),
+    "SVC Crammer-Singer calibrated": Case(
+        partial(mm.SVC, C=10.0, multiclass="crammer-singer", calibration="sigmoid"), 9_000, 30, 20
+    ),
     "SVC Weston-Watkins": Case(partial(mm.SVC, C=10.0, multiclass="weston-watkins"), 9_000, 30, 20),
     "SVC Nystroem": Case(partial(mm.SVC, C=10.0, approximation="nystroem", n_components=2000), 60_000, 30),
     "SVC Nystroem, classes": Case(partial(mm.SVC, C=10.0, approximation="nystroem", n_components=1000), 40_000, 30, 20),
+    "SVC Nystroem calibrated": Case(
+        partial(mm.SVC, C=10.0, approximation="nystroem", n_components=1000, calibration="sigmoid"), 40_000, 30, 20
+    ),
     "NuSVC": Case(partial(mm.NuSVC, nu=0.1), 30_000, 30),
     "SVR": Case(partial(mm.SVR, C=100.0, epsilon=0.01), 30_000, 30, 0),
     "NuSVR": Case(partial(mm.NuSVR, C=100.0), 20_000, 30, 0),
     "OneClassSVM": Case(partial(mm.OneClassSVM, nu=0.1), 30_000, 30),
     "OneClassSVM, half outside": Case(partial(mm.OneClassSVM, nu=0.5), 40_000, 30),
+    "OneClassSVM, many rows": Case(partial(mm.OneClassSVM, nu=0.5), 150_000, 30),
     "SVDD": Case(partial(mm.SVDD, C=1e-3), 40_000, 30),
     "LinearSVC": Case(partial(mm.LinearSVC, C=1e4, tol=1e-9), 200_000, 50),
     "LinearSVC one-vs-all": Case(partial(mm.LinearSVC, C=100.0), 60_000, 100, 45),
+    "LinearSVC 990 pairs": Case(partial(mm.LinearSVC, C=100.0, multiclass="ovo"), 45_000, 50, 45),
     "LinearSVC Crammer-Singer": Case(partial(mm.LinearSVC, C=100.0, multiclass="crammer-singer"), 40_000, 100, 20),
     "LinearSVC sparse": Case(partial(mm.LinearSVC, C=100.0), 60_000, 20_000, 20, True),
     "LinearSVC calibrated": Case(partial(mm.LinearSVC, C=10.0, calibration="sigmoid"), 60_000, 60, 20),
@@ -70,9 +79,15 @@ CASES = {
     "LinearRegressor squared": Case(partial(mm.LinearRegressor, "squared", C=1.0), 40_000, 1500, 0),
     "PegasosSVC": Case(partial(mm.PegasosSVC, lam=1e-6, max_iter=1000), 500_000, 50),
     "PegasosSVC, classes": Case(partial(mm.PegasosSVC, lam=1e-6, max_iter=1000), 100_000, 50, 20),
+    "PegasosSVC calibrated": Case(
+        partial(mm.PegasosSVC, lam=1e-6, max_iter=1000, calibration="sigmoid"), 100_000, 50, 20
+    ),
     "SGDSVC": Case(partial(mm.SGDSVC, max_iter=1000), 500_000, 50),
     "Perceptron": Case(partial(mm.Perceptron, max_iter=10_000), 200_000, 50, 10),
     "KernelPegasosSVC": Case(partial(mm.KernelPegasosSVC, lam=1e-6, max_iter=100), 60_000, 30),
+    "KernelPegasosSVC calibrated": Case(
+        partial(mm.KernelPegasosSVC, lam=1e-6, max_iter=100, calibration="sigmoid"), 60_000, 30
+    ),
     "KernelPerceptron": Case(partial(mm.KernelPerceptron, max_iter=100), 60_000, 30),
     "SVCCV": Case(mm.SVCCV, 9_000, 30),
     "SVCCV large": Case(mm.SVCCV, 30_000, 30),
@@ -83,6 +98,9 @@ CASES = {
     "LinearRegressorCV": Case(partial(mm.LinearRegressorCV, "squared", "l1"), 60_000, 300, 0),
     "PegasosSVCCV": Case(mm.PegasosSVCCV, 100_000, 50),
     "KernelLeastSquaresCV": Case(mm.KernelLeastSquaresCV, 9_000, 30, 0),
+    "KernelLeastSquaresCV, one cell": Case(
+        partial(mm.KernelLeastSquaresCV, lams=[0.1], gammas=["scale"], cv=2), 4_500, 30, 0
+    ),
 }
 
 

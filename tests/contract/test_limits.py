@@ -6,6 +6,7 @@ import pathlib
 import threading
 import time
 import warnings
+from functools import partialmethod
 
 import numpy as np
 import pytest
@@ -29,13 +30,17 @@ from maxmargin import (
     _validation,
 )
 from maxmargin._stop import Stopped, asked_to_stop, stops_when
-from maxmargin.backends import run_parallel, run_queue
+from maxmargin.backends import backend_for, run_parallel, run_queue
+from maxmargin.calibration import fit_calibrator
 from maxmargin.certificates import _approximation, _linear, _scores
-from maxmargin.estimators import _least_squares, _proof
+from maxmargin.delivered import NOT_FITTED
+from maxmargin.estimators import _approximation as _approximation_fit
+from maxmargin.estimators import _fit, _kernel_folds, _kernel_online, _least_squares, _many_classes, _proof
 from maxmargin.estimators._machine import Training
+from maxmargin.kernels import Gaussian
 from maxmargin.maps import NystroemMap
 from maxmargin.selection._run import Search
-from maxmargin.solvers import Watch, stored
+from maxmargin.solvers import AllClassesBlocks, Decomposition, Watch, blocks, stored
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 4))
@@ -91,6 +96,150 @@ def test_folds_of_a_calibration_share_the_limit(machine, scheme, limit, monkeypa
     assert all(due <= max(ready + limit, now) for due, now in deadlines)
     assert min(due for due, _ in deadlines) < max(began + limit, deadlines[0][1])
     assert model.predict_proba(X).shape == (len(X), 12)
+
+
+# -- folds that there is no time for -----------------------------------------------------------------------------------
+
+#: A calibrated machine, what fits one fold of it, and how often that is called before the folds.
+FOLDED = {
+    "pairs": (SVC(), _kernel_folds, "run_tasks", 0),
+    "one-vs-all": (SVC(multiclass="ovr"), _kernel_folds, "run_tasks", 0),
+    "nu": (NuSVC(nu=0.1), _kernel_folds, "run_tasks", 0),
+    "one problem": (SVC(multiclass="crammer-singer"), AllClassesBlocks, "solve", 1),
+    "landmarks": (SVC(approximation="nystroem", n_components=30), _approximation_fit, "solve_linear", 1),
+    "linear": (LinearSVC(), LinearSVC, "_for_fold", 0),
+    "linear, one problem": (LinearSVC(multiclass="crammer-singer", loss="hinge"), LinearSVC, "_for_fold", 0),
+    "steps": (PegasosSVC(max_iter=2, random_state=0), PegasosSVC, "_for_fold", 0),
+    "steps with a kernel": (KernelPegasosSVC(max_iter=2, random_state=0), KernelPegasosSVC, "_for_fold", 0),
+}
+
+
+class Clock:
+    """Stands still but for what is said to take time."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.patch = 1000.0, monkeypatch
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+
+    def takes(self, owner, name, seconds):
+        """Every call of this function takes so many seconds."""
+        called = getattr(owner, name)
+
+        def slow(*given, **named):
+            self.now += seconds
+            return called(*given, **named)
+
+        self.patch.setattr(owner, name, slow)
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "isotonic", "venn-abers"])
+@pytest.mark.parametrize("name", list(FOLDED))
+def test_folds_that_would_begin_after_the_limit_are_left_out(name, kind, monkeypatch):
+    """Each fold takes 40 of 100 seconds: the fourth is not begun, and the rows of those left out take no part."""
+    machine, owner, what, before = FOLDED[name]
+    seen = []
+    monkeypatch.setattr(_many_classes, "fit_calibrator", lambda *given: (seen.append(given), fit_calibrator(*given))[1])
+    known = _fit.cross_fit
+
+    def poisoned(*given):
+        folds, scores = known(*given)
+        scores[folds.number == NOT_FITTED] = np.nan  # whoever looks at them has nan, too
+        return folds, scores
+
+    monkeypatch.setattr(_fit, "cross_fit", poisoned)
+    Clock(monkeypatch).takes(owner, what, 40.0)
+    fitted = 3 - before
+    model = clone(machine).set_params(calibration=kind, time_limit=100.0)
+    with pytest.warns(ConvergenceWarning) as warned:
+        model.fit(X, Y % 3)
+    assert any(f"when {fitted} of 5 folds" in str(said.message) for said in warned)
+    number = model.folds_.number
+    assert len(model.folds_.intercept) == fitted
+    assert set(number) == {NOT_FITTED, *range(fitted)}
+    assert max(len(scores) for _, scores, *_ in seen) <= np.count_nonzero(number != NOT_FITTED)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert model.predict_set(X, 0.9).any(axis=1).mean() > 0.5
+    assert model.conformal_.total == np.count_nonzero(number != NOT_FITTED)
+
+
+@pytest.mark.parametrize("name", list(FOLDED))
+def test_the_first_fold_is_fitted_whatever_the_time_is(name, monkeypatch):
+    machine, owner, what, _ = FOLDED[name]
+    Clock(monkeypatch).takes(owner, what, 1e6)
+    model = quiet(clone(machine).set_params(calibration="sigmoid", time_limit=100.0), Y % 3)
+    assert len(model.folds_.intercept) == 1
+    assert model.predict_proba(X).shape == (len(X), 3)
+
+
+@pytest.mark.parametrize("name", list(FOLDED))
+@pytest.mark.parametrize("limit", [None, 1e9])
+def test_folds_that_there_is_time_for_are_all_fitted(name, limit, monkeypatch):
+    machine, owner, what, _ = FOLDED[name]
+    Clock(monkeypatch).takes(owner, what, 40.0)
+    model = quiet(clone(machine).set_params(calibration="sigmoid", time_limit=limit), Y % 3)
+    assert len(model.folds_.intercept) == 5
+    assert (model.folds_.number >= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "isotonic", "venn-abers"])
+def test_of_classes_that_no_fold_has_held_out_nothing_is_known(kind):
+    calibrate = fit_calibrator(kind, np.zeros(0), np.zeros(0), np.zeros(0))
+    np.testing.assert_array_equal(calibrate(np.array([-3.0, 0.0, 1.0])), 0.5)
+
+
+# -- starts whose scores take long ---------------------------------------------------------------------------------
+
+
+class Impatient(Watch):
+    """Whose time is over when it has been asked so many times."""
+
+    def must_stop(self, n_iter):
+        self.max_iter -= 1
+        return self.max_iter < 0
+
+
+def test_scores_of_a_start_are_summed_until_the_time_is_over(monkeypatch):
+    monkeypatch.setattr(blocks, "START_VALUES", 16 * len(X))
+    beta = np.where(np.arange(len(X)) < 100, 1.0, 0.0)
+    gram = backend_for("cpu").gram(Gaussian(0.1), X)
+    exact, known = blocks.first_scores(gram, beta, Watch())
+    assert known
+    for looks, parts in [(0, 1), (3, 4), (100, 7)]:
+        gram.entries = 0
+        f, known = blocks.first_scores(gram, beta, Impatient(max_iter=looks, deadline=1.0))
+        assert gram.entries == min(16 * parts, 100) * len(X)
+        assert known == (parts == 7)
+        np.testing.assert_allclose(f, exact, rtol=1e-12 if known else 0.5)
+    nothing, known = blocks.first_scores(gram, 0.0 * beta, Impatient(max_iter=0, deadline=1.0))
+    assert known
+    assert not nothing.any()
+
+
+@pytest.mark.parametrize("machine", [OneClassSVM(nu=0.5), NuSVC(nu=0.5, calibration="sigmoid")], ids=str)
+def test_a_start_that_there_was_no_time_for_says_that_nothing_is_known(machine, monkeypatch):
+    """The model is usable; its gap is infinite unless there is time for a proof."""
+    monkeypatch.setattr(blocks, "START_VALUES", 2**12)
+    monkeypatch.setattr(Decomposition, "__init__", partialmethod(Decomposition.__init__, whole_size=64))
+    y = Y % 2
+    model = clone(machine).set_params(time_limit=1e-9, certify=False)
+    with pytest.warns(ConvergenceWarning, match="time_limit was reached") as warned:
+        model.fit(X, y)
+    assert not any("gap reached" in str(said.message) for said in warned)
+    assert model.history_["gap"].tolist() == [np.inf]
+    assert model.history_["dual"].tolist() == [-np.inf]
+    assert np.isfinite(model.decision_function(X)).all()
+    proven = quiet(clone(machine).set_params(time_limit=1e-9, certify="full"), y).certificate_
+    assert proven.holds
+    assert 0 < proven.relative_gap < np.inf
+    if model.get_params().get("calibration"):  # made from scores, not from their estimates
+        held = model.folds_.number == 0
+        (scores,) = [own[held] for own in model._fold_scores(X)]
+        assert model.calibrators_[0] == fit_calibrator(
+            "sigmoid", scores[:, 0], np.where(y[held], 1.0, -1.0), np.ones(held.sum())
+        )
+
+
+# -- machines that learn online ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("machine", [PegasosSVC, SGDSVC, KernelPegasosSVC])
@@ -201,6 +350,33 @@ def test_a_proof_that_is_out_of_time_is_no_proof_and_says_so(machine, monkeypatc
         assert np.isfinite([cut.primal, cut.dual]).all()  # the solver's own values, as the reason says
 
 
+def test_a_proof_that_was_not_made_is_not_called_rounding(monkeypatch):
+    monkeypatch.setattr(_scores, "BLOCK_VALUES", 64)
+    monkeypatch.setattr(_proof, "LATE", -2e3)
+    monkeypatch.setattr(_proof, "LATE_SHARE", -2.0)
+    with pytest.warns(
+        ConvergenceWarning, match="goal is not proven in 3 of 3 tasks: time_limit left no time for the proof"
+    ):
+        model = SVC(time_limit=1e3).fit(X, Y % 3)
+    assert model.fit_status_ == 1
+
+
+@pytest.mark.parametrize("calibration", [None, "sigmoid"])
+def test_solvers_that_were_late_take_the_time_from_the_proof_if_folds_follow(calibration, monkeypatch):
+    """The fold that is always fitted would be late by both of them."""
+    monkeypatch.setattr(_scores, "BLOCK_VALUES", 64)
+    Clock(monkeypatch).takes(_fit, "proven_in_time", 120.0)
+    model = quiet(SVC(calibration=calibration, time_limit=100.0), Y % 3)
+    assert model.certificate_.holds == (calibration is None)
+
+
+def test_scores_that_folds_bring_are_not_computed_for_the_whole(monkeypatch):
+    monkeypatch.delattr(_kernel_online.OnlineTasks, "scores")
+    monkeypatch.setattr(_kernel_online.OnlineTasks, "__abstractmethods__", frozenset())
+    model = KernelPegasosSVC(max_iter=2, calibration="sigmoid", random_state=0).fit(X, Y % 3)
+    assert len(model.folds_.intercept) == 5
+
+
 def test_a_full_proof_that_was_asked_for_is_finished():
     assert quiet(SVC(certify="full", time_limit=1e-9)).certificate_.holds
 
@@ -214,6 +390,31 @@ def test_the_winner_is_fitted_in_what_is_left_of_the_limit(search):
     inner = model.best_estimator_
     assert 0 < inner.time_limit <= 60.0
     assert model.get_params()["time_limit"] == 60.0
+
+
+def test_a_closed_form_that_the_limit_leaves_no_time_for_is_not_finished(monkeypatch):
+    """What was found is kept; there is no model."""
+    clock = Clock(monkeypatch)
+    clock.takes(KernelLeastSquaresCV, "_publish", 50.0)
+    whole = KernelLeastSquaresCV(lams=[0.1, 1.0], gammas=[0.1], time_limit=100.0).fit(X, Y)
+    clock.takes(KernelLeastSquaresCV, "_publish", 60.0)
+    search = KernelLeastSquaresCV(lams=[0.1, 1.0], gammas=[0.1], time_limit=100.0)
+    with pytest.warns(ConvergenceWarning, match="before a model with best_params_ was fitted"):
+        search.fit(X, Y)
+    assert search.best_params_ == whole.best_params_
+    assert hasattr(whole, "best_estimator_")
+    assert not hasattr(search, "best_estimator_")
+    with pytest.raises(AttributeError, match="time_limit was reached; raise it"):
+        search.predict(X)
+
+
+def test_a_search_whose_last_fit_is_asked_to_stop_by_others_says_so(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        KernelLeastSquaresCV, "_publish", lambda self, *given: setattr(self, "best_params_", {}) or asked.append(1)
+    )
+    with stops_when(lambda: bool(asked)), pytest.raises(Stopped):
+        KernelLeastSquaresCV(lams=[0.1, 1.0], gammas=[0.1], time_limit=1e6).fit(X, Y)
 
 
 def test_stored_tasks_are_solved_in_calls_between_which_somebody_may_ask(monkeypatch):

@@ -86,6 +86,8 @@ class Isotonic:
 
 def fit_isotonic(scores: FloatArray, sign: FloatArray, weight: FloatArray) -> Isotonic:
     """Monotone least squares, kept 1 / (N + 2) away from 0 and 1: N rows do not prove that something never happens."""
+    if len(scores) == 0:  # a pair of classes that no fold has held out: nothing is known
+        return Isotonic(np.zeros(1), np.full(1, 0.5))
     distinct, group = np.unique(scores, return_inverse=True)
     w = np.bincount(group, weight)
     values = isotonic_regression(np.bincount(group, weight * (sign > 0)) / w, sample_weight=w)

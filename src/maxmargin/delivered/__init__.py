@@ -5,7 +5,7 @@ of support vectors, or weights, and the intercept. :func:`trained` adds the trai
 that every task solved. Both read public attributes, of maxmargin's models and of other libraries'.
 """
 
-from maxmargin.delivered._folds import Basis, FoldModels, FoldTables
+from maxmargin.delivered._folds import NOT_FITTED, Basis, FoldModels, FoldTables
 from maxmargin.delivered._kernel_training import KernelTrained
 from maxmargin.delivered._linear_training import LinearTrained
 from maxmargin.delivered._machines import (
@@ -25,6 +25,7 @@ from maxmargin.delivered._trained import trained
 __all__ = [
     "KERNEL",
     "LINEAR",
+    "NOT_FITTED",
     "ON_BOUNDARY",
     "Basis",
     "Delivered",

@@ -14,10 +14,14 @@ class Basis(NamedTuple):
     vectors: Any
 
 
+#: The number of the rows of a fold that there was no time for.
+NOT_FITTED = -2
+
+
 class FoldModels(NamedTuple):
     """The models of a cross-validation, each fitted without the rows of its fold."""
 
-    number: IntArray  # the fold of every row that counts; -1: in none
+    number: IntArray  # the fold of every row that counts; -1: in none; NOT_FITTED: in one that was not fitted
     coef: Any  # per fold, what the family keeps
     intercept: FloatArray  # (folds, tasks)
 

@@ -29,7 +29,7 @@ from maxmargin.estimators._linear_run import linear_history, solve_linear
 from maxmargin.estimators._machine import Training, seed_of
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._proof import Goal, warn_unless_reached
-from maxmargin.estimators._turns import fair_share
+from maxmargin.estimators._turns import turns_in_time
 from maxmargin.losses import Hinge
 from maxmargin.maps import MappedDesign, NystroemMap
 from maxmargin.multiclass import SINGLE
@@ -136,11 +136,10 @@ class Landmarks(ClassifierFamily[LinearSolution]):
         for line, task, beta in zip(known, scheme_tasks, self._dual_variables(solutions), strict=True):
             line[task.rows] = beta
         count = int(number.max(initial=-1)) + 1
-        for fold in range(count):
+        for fold, due in turns_in_time(count, data.deadline(machine.time_limit)):
             held = number == fold
             tasks = _tasks(machine, data, held)
             starts = [_start(self.design, tasks, k, beta, solutions[k].point.intercept) for k, beta in enumerate(known)]
-            due = fair_share(data.deadline(machine.time_limit), count - fold)
             own = solve_linear(self.options, self.design, *tasks, starts, due)
             warn_unless_reached(own)
             intercept = [solution.point.intercept for solution in own]

@@ -8,22 +8,25 @@ goes wrong before leaves the machine as it was.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.certificates import Certificate, worst
-from maxmargin.delivered import FoldModels
+from maxmargin.delivered import NOT_FITTED, FoldModels
+from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._machine import Machine, Training
 from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._proof import Goal, proven_in_time, warn_unless_reached
-from maxmargin.estimators._turns import fair_share
+from maxmargin.estimators._turns import turns_in_time
 from maxmargin.solvers import Record, Status
 
 
@@ -91,15 +94,23 @@ class ClassifierFamily(Family[S]):
 
     @abstractmethod
     def folds(self, draft: Any, solutions: Sequence[S], number: IntArray) -> list[FoldFit]:
-        """The tasks without the rows of each fold in turn; ``number`` is the fold of every row that counts."""
+        """The tasks without the rows of each fold in turn; ``number`` is the fold of every row that counts.
+
+        Of the folds that would begin after the time limit there is only the first.
+        """
 
     def kept(self, draft: Any, coefs: list[Any]) -> Any:
         """What the model keeps of the folds' coefficients."""
         return np.array(coefs)
 
     def held_out(self, draft: Any, solutions: Sequence[S], folds: FoldModels, fits: list[FoldFit]) -> FloatArray:
-        """(n, tasks) scores of every row by the machines that have not seen it; of a row in no fold, by all."""
-        scores = self.scores(draft, solutions)
+        """(n, tasks) scores of every row by the machines that have not seen it; of a row in no fold, by all.
+
+        Rows of folds that were not fitted have 0, which nobody looks at.
+        """
+        scores: FloatArray = np.zeros((len(folds.number), folds.intercept.shape[1]))
+        if np.any(folds.number == -1):
+            scores = self.scores(draft, solutions)
         for fold, own in enumerate(fits):
             scores[folds.number == fold] = own.scores
         return scores
@@ -113,11 +124,11 @@ class RefittedFamily(ClassifierFamily[S]):
     def folds(self, draft, solutions, number):
         data, limit, fits = self.whole, draft.time_limit, []
         rows, labels, count = take(data.as_given, data.kept), data.extra, int(number.max(initial=-1)) + 1
-        for fold in range(count):
+        for fold, due in turns_in_time(count, data.deadline(limit)):
             train, held = number != fold, np.flatnonzero(number == fold)
             model = draft._for_fold()
             if limit is not None:
-                model.time_limit = fair_share(data.deadline(limit), count - fold) - data.began
+                model.time_limit = due - data.began
             part = labels._replace(label=labels.label[train])
             model._fit(data._replace(kept=data.kept[train], weight=data.weight[train], extra=part))
             fits.append(model._as_fold(take(rows, held)))
@@ -148,7 +159,8 @@ def _judged(
     options = FitOptions.of(machine)
     if not options.certify:  # a perceptron proves nothing
         return None
-    return proven_in_time(options, machine._solving_ends(data), solutions, lambda: family.prove(solutions)) or None
+    ends, folds_follow = machine._solving_ends(data), getattr(machine, "_wanted_calibration", None) is not None
+    return proven_in_time(options, ends, solutions, lambda: family.prove(solutions), folds_follow) or None
 
 
 def _complete(draft: Any, data: Training, family: ClassifierFamily[Any], solutions: Sequence[Any]) -> None:
@@ -164,6 +176,15 @@ def cross_fit(
 ) -> tuple[FoldModels, FloatArray]:
     """(the folds' machines, scores (n, tasks) of every row by the machines that have not seen it)."""
     fits = family.folds(draft, solutions, number)
+    asked = int(number.max(initial=-1)) + 1
+    if len(fits) < asked:
+        number = np.where(number < len(fits), number, NOT_FITTED)
+        warnings.warn(
+            f"time_limit was reached when {len(fits)} of {asked} folds of the calibration were fitted: probabilities "
+            "and prediction sets are made from the rows of those alone; raise it to have them all",
+            ConvergenceWarning,
+            stacklevel=levels_to_caller(),
+        )
     intercept = np.array([own.intercept for own in fits]).reshape(len(fits), -1 if fits else len(draft.intercept_))
     folds = FoldModels(number, family.kept(draft, [own.coef for own in fits]), intercept)
     return folds, family.held_out(draft, solutions, folds, fits)

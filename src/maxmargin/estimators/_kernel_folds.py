@@ -9,11 +9,14 @@ import numpy as np
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.delivered import FoldModels, FoldTables
 from maxmargin.estimators._fit import FoldFit
+from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._proof import warn_unless_reached
 from maxmargin.estimators._run import Outcome, Task, published_scale, run_tasks
+from maxmargin.estimators._turns import turns_in_time
 from maxmargin.kernels import Kernel
+from maxmargin.multiclass import BinaryTask
 from maxmargin.solvers import left_out
 
 if TYPE_CHECKING:
@@ -23,23 +26,26 @@ if TYPE_CHECKING:
 def solve_folds(
     estimator: KernelClassifier, data: Training, kernel: Kernel, outcomes: list[Outcome], number: IntArray
 ) -> list[FoldFit]:
-    """The tasks without the rows of each fold: masks over one kernel matrix, all solved together."""
-    tasks = data.extra.scheme.tasks(data.extra.label)
-    count, deadline = int(number.max(initial=-1)) + 1, data.deadline(estimator.time_limit)
-    places, wanted = [], []
-    for k, (outcome, task) in enumerate(zip(outcomes, tasks, strict=True)):
-        for fold in range(count):
-            held = number[task.rows] == fold
-            if held.any():
-                problem, start = left_out(outcome.delivered.problem, outcome.solution.beta, held)
-                places.append((fold, k))
-                wanted.append(Task(outcome.delivered.rows, problem, start))
-    solved = run_tasks(FitOptions.of(estimator), kernel, data.X, wanted, deadline) if wanted else []
-    warn_unless_reached([outcome.solution for outcome in solved])
-    own = dict(zip(places, solved, strict=True))
+    """The tasks without the rows of each fold: masks over one kernel matrix.
+
+    All folds are solved together; under a time limit one after the other, as long as there is time.
+    """
+    tasks, count = data.extra.scheme.tasks(data.extra.label), int(number.max(initial=-1)) + 1
+    options, deadline = FitOptions.of(estimator), data.deadline(estimator.time_limit)
+    parts = [range(count)] if deadline == np.inf else [range(fold, fold + 1) for fold in range(count)]
+    own: dict[tuple[int, int], Outcome] = {}
+    fitted = 0
+    with InterruptFlag() as flag:
+        for turn, due in turns_in_time(len(parts), deadline):
+            wanted = _fold_tasks(outcomes, tasks, number, parts[turn])
+            solved = run_tasks(options, kernel, data.X, list(wanted.values()), due, flag=flag) if wanted else []
+            own |= zip(wanted, solved, strict=True)
+            fitted = parts[turn].stop
+    warn_unless_reached([outcome.solution for outcome in own.values()])
     # a fold that holds out no row of a task has the task of the whole fit
-    per_fold = [[own.get((fold, k), outcomes[k]) for k in range(len(tasks))] for fold in range(count)]
+    per_fold = [[own.get((fold, k), outcomes[k]) for k in range(len(tasks))] for fold in range(fitted)]
     whole = all(len(task.rows) == len(number) for task in tasks)
+    whole &= all(outcome.solution.scores_are_known for of_fold in per_fold for outcome in of_fold)
     return [
         packed_fold(
             data,
@@ -48,6 +54,20 @@ def solve_folds(
         )
         for fold, of_fold in enumerate(per_fold)
     ]
+
+
+def _fold_tasks(
+    outcomes: list[Outcome], tasks: list[BinaryTask], number: IntArray, folds: range
+) -> dict[tuple[int, int], Task]:
+    """(fold, task) to the task without the rows of the fold, started near its solution, where it has such rows."""
+    wanted = {}
+    for k, (outcome, task) in enumerate(zip(outcomes, tasks, strict=True)):
+        for fold in folds:
+            held = number[task.rows] == fold
+            if held.any():
+                problem, start = left_out(outcome.delivered.problem, outcome.solution.beta, held)
+                wanted[fold, k] = Task(outcome.delivered.rows, problem, start)
+    return wanted
 
 
 def packed_fold(data: Training, tasks: list[tuple[FloatArray, float]], scores: FloatArray | None) -> FoldFit:

@@ -29,8 +29,12 @@ class LinearFit(NamedTuple):
 def write_fit(estimator: LinearMachine, data: Training, fit: LinearFit, scaling: Scaling | None) -> None:
     """Everything of a model with dual variables."""
     write_weights(estimator, fit.W, fit.intercept, scaling)
-    used = np.flatnonzero(np.any(fit.beta != 0, axis=0))
-    estimator.support_, estimator.dual_coef_ = data.kept[used], np.ascontiguousarray(fit.beta[:, used])
+    counts = np.zeros(fit.beta.shape[1], dtype=bool)
+    for line in fit.beta:  # no table of a thousand tasks in between
+        counts |= line != 0
+    used = np.flatnonzero(counts)
+    beta = fit.beta if counts.all() else fit.beta[:, used]
+    estimator.support_, estimator.dual_coef_ = data.kept[used], np.ascontiguousarray(beta)
     estimator.C_, estimator.n_iter_, estimator.history_ = fit.cost, fit.n_iter, fit.history
     estimator.shape_fit_ = data.X.shape
     estimator._write_labels(data)

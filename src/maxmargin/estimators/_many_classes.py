@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import backend_for
 from maxmargin.calibration import KINDS, Sigmoid, fit_calibrator, fit_conformal, fit_sharpness, sharpened
-from maxmargin.delivered import FoldModels
+from maxmargin.delivered import NOT_FITTED, FoldModels
 from maxmargin.estimators._machine import Labels, Training, seed_of
 from maxmargin.multiclass import BINARY, LIKELIHOOD, MARGIN, SINGLE, Fired, OneVsRest, Scheme, make_scheme
 from maxmargin.solvers import fold_numbers
@@ -205,20 +205,24 @@ class ManyClasses:
     def _write_calibration(self, data: Training, folds: FoldModels, scores: FloatArray) -> None:
         """Fit a calibrator per task and the sets' quantiles to held-out scores (n, tasks).
 
-        A class's weight counts like that of its rows: the probabilities are those of the population so weighted.
+        A class's weight counts like that of its rows: the probabilities are those of the population so weighted. Rows
+        of folds that were not fitted have no held-out scores and take no part.
         """
         kind, labels = self._wanted_calibration, data.extra
-        weight = labels.weights(data)
+        weight, known = labels.weights(data), folds.number != NOT_FITTED
         assert kind is not None  # nobody calibrates unasked
         self.folds_ = folds
         asked, seen = self._calibrated_view(kind == "sigmoid", scores)
         self.calibrators_ = [
-            fit_calibrator(kind, seen[task.rows, k], task.sign, weight[task.rows])
+            fit_calibrator(kind, seen[task.rows, k][own], task.sign[own], weight[task.rows][own])
             for k, task in enumerate(asked.tasks(labels.label))
+            for own in [known[task.rows]]
         ]
         if len(self.classes_) > 2:
-            self.sharpness_ = fit_sharpness(self._coupled(scores), labels.label, weight)
-        self.conformal_ = fit_conformal(self._decided(scores), labels.label, weight, folds.number)
+            self.sharpness_ = fit_sharpness(self._coupled(scores[known]), labels.label[known], weight[known])
+        self.conformal_ = fit_conformal(
+            self._decided(scores[known]), labels.label[known], weight[known], folds.number[known]
+        )
         if kind == "sigmoid":
             found = [c for c in self.calibrators_ if isinstance(c, Sigmoid)]
             self.probA_, self.probB_ = np.array([c.a for c in found]), np.array([c.b for c in found])

@@ -47,8 +47,8 @@ gap_tol : float or None, default=None
     When given, decides alone when to stop: the relative duality gap.
 time_limit : float or None, default=None
     Seconds after which the fit ends with what it has; they count from its beginning, for all tasks and folds, each of
-    which gets its share. A proof that they leave no time for is not made, and the certificate says so; with
-    ``certify='full'`` it is finished whatever it takes.
+    which gets its share; folds after the first that would begin later are left out. A proof that they leave no time
+    for is not made, and the certificate says so; with ``certify='full'`` it is finished whatever it takes.
 certify : {'auto', 'full', False}, default='auto'
     'full' recomputes every score from the data; 'auto' does so where it is cheap, proves bounds on the errors
     otherwise, or, where it can do neither, estimates; False publishes no certificate.
@@ -94,7 +94,8 @@ calibrators_ : list
 sharpness_ : float
     With a calibration of more than two classes: the power of the coupled probabilities that fits held-out rows.
 folds_, conformal_
-    With a calibration: the folds' machines and the rows' nonconformity, for :meth:`predict_set`."""
+    With a calibration: the folds' machines and the rows' nonconformity, for :meth:`predict_set`. ``folds_.number`` is
+    the fold of every row that counts: -1 in none, -2 in one that ``time_limit`` left no time for."""
 
 ATTRIBUTES = """certificate_ : Certificate
     Proof of optimality; the worst over the tasks. See :class:`maxmargin.certificates.Certificate`.

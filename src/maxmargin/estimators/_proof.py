@@ -54,7 +54,11 @@ SHORT_TASK = 4096
 #: Kernel values of a fresh pass between two looks at the clock.
 PASS_VALUES = 2**25
 #: How long after the time limit of a fit its proof may end, in seconds or as a share of the limit.
-LATE, LATE_SHARE = 0.25, 0.1
+LATE, LATE_SHARE = 0.2, 0.1
+OUT_OF_TIME = (
+    "the fit was out of time before its proof was made; these are the solver's own values, and "
+    "maxmargin.certify(model, X, y) proves the model"
+)
 #: Rows drawn at random to estimate the error of the solver's scores, and the factor taken for safety.
 SAMPLE, SAFETY = 128, 3.0
 
@@ -73,16 +77,21 @@ class Goal(NamedTuple):
 
 
 def proven_in_time(
-    options: FitOptions, ends: float, solutions: Sequence[Any], prove: Callable[[], list[Certificate]]
+    options: FitOptions,
+    ends: float,
+    solutions: Sequence[Any],
+    prove: Callable[[], list[Certificate]],
+    folds_follow: bool = False,
 ) -> list[Certificate]:
     """Certificates by ``prove``; where the time limit does not leave the time for that, the solvers' last words.
 
-    ``certify='full'`` asks for a proof whatever it takes; ``ends`` is when the solvers had to.
+    ``certify='full'`` asks for a proof whatever it takes; ``ends`` is when the solvers had to. If they were late and
+    ``folds_follow``, the proof has less time.
     """
     limit = None if options.certify == "full" else options.time_limit
     end = math.inf
     if limit is not None:
-        end = max(ends, time.perf_counter()) + max(LATE, LATE_SHARE * limit)
+        end = (ends if folds_follow else max(ends, time.perf_counter())) + max(LATE, LATE_SHARE * limit)
     try:
         with stops_when(lambda: time.perf_counter() >= end):
             return prove()
@@ -107,8 +116,7 @@ def _unproven(solution: Any) -> Certificate:
         feasible=False,
         holds=False,
         method="estimated",
-        reason="the fit was out of time before its proof was made; these are the solver's own values, "
-        "and maxmargin.certify(model, X, y) proves the model",
+        reason=OUT_OF_TIME,
         error_bound=np.inf,
     )
 
@@ -280,6 +288,8 @@ def statuses(solutions: Sequence[Any], certificates: Sequence[Certificate] | Non
         reached = goal.met_by(certificate)
         if reached == solution.status.reached:
             words.append(solution.status)
+        elif certificate.reason == OUT_OF_TIME:
+            words.append(Status.UNPROVEN)
         else:
             words.append(Status.OPTIMAL if reached else Status.UNCONFIRMED)
     return words
@@ -302,7 +312,8 @@ def warn_unless_reached(
     where = f" in {len(missed)} of {len(solutions)} tasks" if len(solutions) > 1 else ""
     known = "" if np.isinf(gaps[worst]) else f" Relative gap reached: {gaps[worst]:.2e}."
     word = words[missed[worst]]
-    what = "The goal is not proven" if word is Status.UNCONFIRMED else "Solver terminated early"
+    unproven = word in (Status.UNCONFIRMED, Status.UNPROVEN)
+    what = "The goal is not proven" if unproven else "Solver terminated early"
     warnings.warn(
         f"{what}{where}: {word.value}.{known}",
         ConvergenceWarning,

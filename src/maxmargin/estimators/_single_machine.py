@@ -18,7 +18,7 @@ from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._proof import Goal, warn_unless_reached
-from maxmargin.estimators._turns import Turn, fair_share
+from maxmargin.estimators._turns import Turn, turns_in_time
 from maxmargin.kernels import require_consistent
 from maxmargin.problems import ALL_CLASSES, AllClassesProblem, ShortfallProblem
 from maxmargin.solvers import AllClassesBlocks, AllClassesPoint, AllClassesSolution
@@ -96,9 +96,9 @@ class OneProblem(ClassifierFamily[AllClassesSolution]):
         solver, solved = AllClassesBlocks(self.options.backend), []
         count = int(number.max(initial=-1)) + 1
         with InterruptFlag() as interrupted, single_threaded_blas():
-            for fold in range(count):
+            for fold, due in turns_in_time(count, end_of_all):
                 held = number == fold
-                watch = self.options.watch(Turn(fair_share(end_of_all, count - fold), interrupted))
+                watch = self.options.watch(Turn(due, interrupted))
                 solved.append(solver.solve(self.problem.masked(held), self.gram, watch, start))
         warn_unless_reached(solved)
         return [

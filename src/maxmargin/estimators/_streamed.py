@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin._rows import take
+from maxmargin._stop import heed
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import run_queue, single_threaded_blas
 from maxmargin.delivered import Basis
@@ -66,6 +67,7 @@ def solve_streamed(
     gram = gram_of(options, data, kernel)
 
     def apply(v: FloatArray) -> FloatArray:
+        heed()
         return root * gram.product(root * v) + lam * v
 
     def precondition(v: FloatArray) -> FloatArray:
@@ -111,6 +113,7 @@ class StreamedValues:
         self.columns = model._prepared(Basis(chosen, basis.vectors), self.program, self.backend, None)
 
     def _values(self, first: int) -> tuple[FloatArray, slice]:
+        heed()
         rows = slice(first, min(first + BLOCK_ROWS, self.n))
         return self._against(take(self.data.X, self.data.kept[rows])), rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -36,6 +36,14 @@ def fair_share(deadline: float, left: int) -> float:
     """The deadline of the next of ``left`` tasks: each gets an equal part of the time that is left for all of them."""
     now = time.perf_counter()
     return now + max(0.0, deadline - now) / left
+
+
+def turns_in_time(count: int, deadline: float) -> Iterator[tuple[int, float]]:
+    """(number, its share's end) of the first of ``count`` long parts, and of every other that begins in time."""
+    for number in range(count):
+        if number and time.perf_counter() >= deadline:
+            return
+        yield number, fair_share(deadline, count - number)
 
 
 def side_by_side(reporter: FitReporter | None, count: int, threads: int) -> int:

@@ -41,7 +41,8 @@ error_score : 'raise' or float, default='raise'
     'raise': values of the grid that make no sense, and errors on the way, are errors. A number (nan): their cells are
     left out and the rest goes on.
 time_limit : float or None, default=None
-    Seconds after which the search ends and fits the best of what it has found.
+    Seconds after which the search ends; the best of what it has found is fitted within them, but for closed forms of
+    least squares that would end later.
 n_jobs : int or None, default=None
     Threads. None: all cores, or one inside a worker of joblib's.
 verbose : int, default=0

@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._stop import Stopped, stops_when
 from maxmargin._validation import unchanged_by_errors
 from maxmargin.backends import effective_threads, single_threaded_blas
 from maxmargin.estimators.interface import InterruptFlag, KernelModel, Machine, fitted_scaling, levels_to_caller, scaled
@@ -308,33 +309,40 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             )
 
     def _refit(self, machine: Machine, X: Any, y: Any, sample_weight: Any, began: float) -> None:
-        """Fit the winner to all rows."""
-        start = time.perf_counter()
+        """Fit the winner to all rows, within what is left of the time limit; not at all if that is too little."""
+        start, end = time.perf_counter(), math.inf if self.time_limit is None else began + self.time_limit
         model = clone(machine).set_params(**applied(machine, self.best_params_))
         own = model.get_params()
         if "n_jobs" in own:
             model.set_params(n_jobs=self.n_jobs)
-        if "time_limit" in own and self.time_limit is not None:
-            model.set_params(time_limit=max(1e-3, self.time_limit - (start - began)))
+        if "time_limit" in own and end < math.inf:
+            model.set_params(time_limit=max(1e-3, end - start))
+            end = math.inf  # the others, closed forms, have nothing to deliver before they are done
+        try:
+            with stops_when(lambda: time.perf_counter() >= end):
+                self.best_estimator_ = self._fitted_to(model, X, y, sample_weight)
+        except Stopped:
+            if time.perf_counter() < end:  # somebody else asked
+                raise
+            told = f"time_limit={self.time_limit} was reached before a model with best_params_ was fitted to all rows"
+            warnings.warn(told, ConvergenceWarning, stacklevel=levels_to_caller())
+        self.refit_time_ = time.perf_counter() - start
+
+    def _fitted_to(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        """The model fitted to all rows, in a Pipeline where the search scales."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         if self._scales_here:
             scaler = StandardScaler(with_mean=not hasattr(X, "tocsr")).fit(X, **given)
-            model.fit(scaler.transform(X), y, **given)
-            model = Pipeline([("scale", scaler), ("machine", model)])
-        else:
-            model.fit(X, y, **given)
-        self.best_estimator_ = model
-        self.refit_time_ = time.perf_counter() - start
+            return Pipeline([("scale", scaler), ("machine", model.fit(scaler.transform(X), y, **given))])
+        return model.fit(X, y, **given)
 
     # -- the fitted winner ------------------------------------------------------------------------------------
 
     def _fitted(self) -> Any:
         """The fitted winner, in its Pipeline if it has one."""
         if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
-            raise AttributeError(
-                f"this {type(self).__name__} has chosen {self.best_params_} and fitted no model with them, because "
-                "refit=False; set refit=True"
-            )
+            why = "time_limit was reached; raise it" if self.refit else "refit=False; set refit=True"
+            raise AttributeError(f"{type(self).__name__} chose {self.best_params_} and fitted no model, because {why}")
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 

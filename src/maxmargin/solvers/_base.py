@@ -38,6 +38,7 @@ class Status(Enum):
         "rounding errors are larger than what it asks for; scale the features to unit variance, or ask for less than "
         "this gap"
     )
+    UNPROVEN = "time_limit left no time for the proof; raise it, or call maxmargin.certify(model, X, y)"
 
     SLOW = "this solver makes next to no progress on these data; use solver='auto', or scale the features"
 
@@ -75,6 +76,11 @@ class Solution:
     history: tuple[Record, ...]
     entries: int  # kernel values computed: the work done, for guards that must not look at a clock
     seconds: float = 0.0  # since the task began
+
+    @property
+    def scores_are_known(self) -> bool:
+        """Whether ``f`` is K beta; if not, there was no time for the scores of the start, and it is an estimate."""
+        return not self.history or self.history[-1].dual > -math.inf
 
 
 class Gram(Protocol):
@@ -183,6 +189,10 @@ class Watch:
     def must_stop(self, n_iter: int) -> bool:
         """Whether there is such a reason."""
         return self.reason(n_iter) is not None
+
+    def nothing_known(self) -> Record:
+        """The record of a start whose scores there was no time for: the optimum may be anywhere."""
+        return Record(0, time.perf_counter() - self.began, math.inf, -math.inf, math.inf)
 
     def is_met(self, problem: Problem, beta: FloatArray, f: FloatArray, violation: float) -> bool:
         """Whether the goal is reached at this point, without recording it."""

@@ -34,6 +34,8 @@ STEPS_PER_MEMBER, MOST_TURNS = 5, 10
 IN_VAIN = 0.7
 #: Multiplications of a Newton solve that a pairwise step's pass over the block is worth.
 NEWTON_PAYS = 100
+#: Kernel values of a start's scores between two looks at the clock.
+START_VALUES = 2**25
 #: Rounds in a row with scores too rough after which tiles are float64.
 MOST_ROUGH = 2
 #: Rounds without progress after which scores and tiles must be at fault, or the fit cannot be helped.
@@ -55,7 +57,10 @@ class Blocks:
     def solve(self, problem: Problem, gram: Gram, beta: FloatArray) -> Solution:
         """Improve ``beta``, in place, until the watch says stop."""
         qp, watch = problem.qp, self.watch
-        f = gram.product(beta) if beta.any() else np.zeros(gram.n)
+        f, known = first_scores(gram, beta, watch)
+        if not known:
+            watch.history.append(watch.nothing_known())
+            return watch.solution(beta, f, watch.reason(0) or Status.TIME_LIMIT, 0, gram.entries)
         part, rough, settled, crawl, rounds = Subproblem(qp, gram, beta, f), 0, False, Crawl(), 0
         while True:
             needed = max(part.violation(), 0.0 if watch.gap_tol is not None else watch.tol * problem.unit(beta, part.f))
@@ -129,6 +134,23 @@ class Blocks:
                     delta = values - beta[free]
                     beta[free] = values
                     grad += delta.astype(K.dtype) @ K[free]
+
+
+def first_scores(gram: Gram, beta: FloatArray, watch: Watch) -> tuple[FloatArray, bool]:
+    """(K beta, True); or (an estimate, False) from the support vectors, in random order, that there was time for."""
+    support, f = np.flatnonzero(beta), np.zeros(gram.n)
+    if len(support) == 0:
+        return f, True
+    if watch.deadline == np.inf or len(support) * gram.n <= START_VALUES:
+        return gram.product(beta), True
+    order, height = np.random.default_rng(0).permutation(support), max(1, START_VALUES // gram.n)
+    for first in range(0, len(order), height):
+        if first and watch.must_stop(0):
+            return f * (len(order) / first), False
+        some = np.zeros_like(beta)
+        some[order[first : first + height]] = beta[order[first : first + height]]
+        f += gram.product(some)
+    return f, True
 
 
 def run_inner(

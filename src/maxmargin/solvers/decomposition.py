@@ -66,13 +66,15 @@ class Decomposition:
 
     def _solve_whole(self, problem: Problem, gram: Gram, beta: FloatArray, watch: Watch) -> Solution:
         qp, entries = problem.qp, gram.entries
+        if watch.must_stop(0):  # before the first step: one of many tasks, and the time is over
+            f = gram.product(beta) if beta.any() else np.zeros(gram.n)
+            why = watch.look_at(problem, beta, f, 0, qp.violation(beta, f + qp.linear)) or Status.STOPPED
+            return watch.solution(beta, f, why, 0, gram.entries)
         K, lazy = gram.lazy_matrix(np.flatnonzero(beta))
         f, n_iter, status, unmoved, in_vain = scores(K, beta), 0, None, 0, 0
         at_once = first = FIRST_STEPS * (gram.n + 50)
         crawl, patience, tried = Crawl(), CRAWLING * gram.n * (gram.n + 50), False
         tol = watch.tol * problem.unit(beta, f)
-        if watch.must_stop(0):  # before the first step: one of many tasks, and the time is over
-            status = watch.look_at(problem, beta, f, 0, qp.violation(beta, f + qp.linear))
         while status is None:
             grad, before = f + qp.linear, qp.objective(beta, f)
             if watch.gap_tol is not None:
