@@ -142,9 +142,7 @@ def calls(check) -> str:
 
 
 #: Known failures, each with its reason; one that passes again fails here (`xfail_strict`).
-EXPECTED_FAILURES = {
-    "NuSVCCV": {"check_non_transformer_estimators_n_iter": "a pair of classes may take no step at all: n_iter_ is 0"},
-}
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
 
 
 @parametrize_with_checks(
