@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 #: Bytes of a checksum, and of the stamp of the sources.
@@ -71,9 +72,12 @@ def keep(dispatcher: Any) -> Any:
     """Have Numba keep what it compiles for ``dispatcher`` in such files; a disk that fails costs a warning."""
     cache = dispatcher._cache
     cache._cache_file = KeptCode(cache.cache_path, cache._impl.filename_base)
-    load, save = cache.load_overload, cache.save_overload
+    load, save = cache._load_overload, cache.save_overload
 
     def load_or_say(signature: Any, context: Any) -> Any:
+        # Numba's load_overload first imports all that a compilation may need, which takes longer than the rest of a
+        # first fit; code that runs needs the run-time system alone, and a compilation sees to the rest itself
+        rtsys.initialize(context)
         try:
             return load(signature, context)
         except Exception:  # whole, but not for this Numba: whatever it is, compiling anew is the remedy
