@@ -51,7 +51,16 @@ event.register("numba:compile", _Notice())
 
 def jit(function: Any) -> Any:
     """Compile ``function`` on first use; without a writable cache directory it is compiled in every process."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy"}
+    return _compiled(function, {})
+
+
+def inner(function: Any) -> Any:
+    """:func:`jit` for functions that only compiled code calls: nothing is compiled that takes Python's arguments."""
+    return _compiled(function, {"no_cpython_wrapper": True})
+
+
+def _compiled(function: Any, more: dict[str, Any]) -> Any:
+    options = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "no_cfunc_wrapper": True, **more}
     try:
         return _uninterrupted(keep(numba.njit(cache=True, **options)(function)))
     except RuntimeError as error:  # Numba found no directory it may write to

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import fmax, fmin, jit
+from maxmargin.backends._numba._jit import fmax, fmin, inner, jit
 from maxmargin.backends._numba.program import fill_row
 
 #: Least curvature of a pair, relative to its diagonal (LIBSVM's TAU): a flat pair moves to its bound.
 FLAT = 1e-12
 
 
-@jit
+@inner
 def set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2):
     """What must be added to grad[k] to get its slopes; +-inf forbids a move.
 
@@ -41,7 +41,7 @@ def set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2):
             down[k] = -epsilon
 
 
-@jit
+@inner
 def extremes(grad, up, down):
     """(min grad + up, max grad + down): the two ends of the violated interval."""
     low, high = np.inf, -np.inf
@@ -51,7 +51,7 @@ def extremes(grad, up, down):
     return low, high
 
 
-@jit
+@inner
 def find(grad, shift, value):
     """First k with grad[k] + shift[k] == value; grad.size if there is none, as where a slope is NaN."""
     n = np.int32(grad.size)
@@ -61,7 +61,7 @@ def find(grad, shift, value):
     return at
 
 
-@jit
+@inner
 def best_partner(grad, down, low, width, row, diagonal, i, scale, gain):
     """j that gains most when i moves up with slope ``low``: max diff^2 / curvature over diff > 0; grad.size if none.
 
@@ -82,21 +82,21 @@ def best_partner(grad, down, low, width, row, diagonal, i, scale, gain):
     return at
 
 
-@jit
+@inner
 def curvature_of(K, diagonal, i, j):
     """K_ii + K_jj - 2 K_ij, kept positive: a flat or downward curve is followed to the bound."""
     least = max(FLAT * (abs(diagonal[i]) + abs(diagonal[j])), 1e-300)
     return max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], least)
 
 
-@jit
+@inner
 def move(grad, row_i, row_j, step):
     """grad += step (K_i - K_j)."""
     for k in range(grad.size):
         grad[k] += step * (row_i[k] - row_j[k])
 
 
-@jit
+@inner
 def pair_step(i, j, step, beta, lower, upper):
     """Move b_i up and b_j down by at most ``step``; the step taken. Bounds and 0 are hit exactly."""
     to_i = 0.0 if beta[i] < 0 else upper[i]
@@ -109,15 +109,17 @@ def pair_step(i, j, step, beta, lower, upper):
 
 @jit
 def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, max_steps):
-    """Solve the working set in place; (steps, violation left, budget left)."""
+    """Solve the working set in place; (steps, violation left, budget left). ``lazy`` is None where K is complete."""
     q = grad.size
     up, down, up2, down2 = np.empty(q), np.empty(q), np.empty(q), np.empty(q)
     gain = np.empty(q, np.float32)
-    largest = np.abs(diagonal).max() if q else 0.0
+    largest = 0.0
+    for k in range(q):
+        largest = max(largest, abs(diagonal[k]))
     scale = 1.0 / largest if largest > 0 else 1.0
     for k in range(q):
         set_moves(k, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
-    steps, violation, filled = 0, np.inf, lazy.filled
+    steps, violation = 0, np.inf
     while True:
         # the pair of sides with the widest violated interval: (up, down), and with a budget three more
         low, high = extremes(grad, up, down)
@@ -136,14 +138,14 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
             break
         # second-order partner of i, exact minimiser along the pair, cut at the box
         ups, downs = up2 if i_side else up, down2 if j_side else down
-        i = find(grad, ups, low)
+        i = int(find(grad, ups, low))  # of the type of k above: otherwise all that follows is compiled a second time
         if i == q:  # slopes overflow, and none is the least: the caller sees scores that are not finite
             break
-        if not filled[i]:
+        if lazy is not None:
             fill_row(i, K, diagonal, lazy)
-        j = best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain)
+        j = int(best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain))
         if j == q or not gain[j] > 0:  # squares that overflow or underflow: take the steepest instead
-            j = find(grad, downs, high)
+            j = int(find(grad, downs, high))
         if j == q:
             break
         wanted = (grad[j] + downs[j] - low) / curvature_of(K, diagonal, i, j)
@@ -152,7 +154,7 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         step = pair_step(i, j, wanted, beta, lower, upper)
         if i_side != j_side:
             slack += 2 * step if i_side > j_side else -2 * step
-        if not filled[j]:
+        if lazy is not None:
             fill_row(j, K, diagonal, lazy)
         move(grad, K[i], K[j], step)
         set_moves(i, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)
