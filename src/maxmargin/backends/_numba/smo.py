@@ -138,14 +138,14 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
             break
         # second-order partner of i, exact minimiser along the pair, cut at the box
         ups, downs = up2 if i_side else up, down2 if j_side else down
-        i = int(find(grad, ups, low))  # of the type of k above: otherwise all that follows is compiled a second time
+        i = np.int64(find(grad, ups, low))  # of the type of k above: otherwise all that follows is compiled a second time
         if i == q:  # slopes overflow, and none is the least: the caller sees scores that are not finite
             break
-        if lazy is not None:
+        if lazy is not None and not lazy.filled[i]:
             fill_row(i, K, diagonal, lazy)
-        j = int(best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain))
+        j = np.int64(best_partner(grad, downs, low, violation, K[i], diagonal, i, scale, gain))
         if j == q or not gain[j] > 0:  # squares that overflow or underflow: take the steepest instead
-            j = int(find(grad, downs, high))
+            j = np.int64(find(grad, downs, high))
         if j == q:
             break
         wanted = (grad[j] + downs[j] - low) / curvature_of(K, diagonal, i, j)
@@ -154,7 +154,7 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         step = pair_step(i, j, wanted, beta, lower, upper)
         if i_side != j_side:
             slack += 2 * step if i_side > j_side else -2 * step
-        if lazy is not None:
+        if lazy is not None and not lazy.filled[j]:
             fill_row(j, K, diagonal, lazy)
         move(grad, K[i], K[j], step)
         set_moves(i, beta, lower, upper, epsilon, two_sided, up, down, up2, down2)

@@ -212,7 +212,7 @@ def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, 
         taken, _, _ = pair_block(
             block, None, grad, b, low, high, diagonal[members], epsilon, False, False, np.inf, goal, most
         )
-        count = 0
+        count = np.int64(0)  # a plain 0 would have take_in compiled on its own
         for r in range(q):
             if b[r] != beta[own[r]]:
                 moved[count], delta[count] = members[r], b[r] - beta[own[r]]
@@ -377,7 +377,6 @@ def solve_together(K, diagonal, tasks, beta, f, tols, largest, max_steps, first,
 def fresh_scores(K, rows, spans, beta, f):
     """f = K beta on the rows of a task."""
     f[:] = 0.0
-    # not a plain 0, for which take_in would be compiled a second time
     lines, delta, count = np.empty(rows.size, np.int64), np.empty(rows.size), np.int64(0)
     for k in range(rows.size):
         if beta[k] != 0:
