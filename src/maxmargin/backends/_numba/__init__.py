@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from maxmargin._stop import heed
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
-from maxmargin.backends._numba import (
-    all_classes,
-    choose,
-    coordinate,
-    dual_coordinate,
-    expansion,
-    program,
-    slopes,
-    small,
-    smo,
-    stochastic,
-    stored,
-    stream,
-    tiles,
-)
-from maxmargin.backends._numba import newton as newton_steps
-from maxmargin.backends._numba.design import CompiledDesign
+from maxmargin.backends._numba import program, smo, stored, stream, tiles
 from maxmargin.backends._numba.tiles import SHORT_SUM
 from maxmargin.backends._rows import Csr, as_csr, as_dense
 from maxmargin.backends._threads import run_parallel, run_queue, run_shares
+
+
+class _Later:
+    """A module of loops that few fits need, imported when first used."""
+
+    def __init__(self, name: str):
+        self._name = f"{__name__}.{name}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
+
+
+all_classes, choose, coordinate, design = (_Later(name) for name in ("all_classes", "choose", "coordinate", "design"))
+dual_coordinate, expansion, newton_steps = (_Later(name) for name in ("dual_coordinate", "expansion", "newton"))
+slopes, small, stochastic = (_Later(name) for name in ("slopes", "small", "stochastic"))
 
 #: Rows of a linear model whose elementwise work is worth a second thread.
 ROWS_PER_THREAD = 2**15
@@ -166,7 +167,7 @@ class NumbaBackend(Backend):
         small.polish(K, lazy, linear, beta, *box, epsilon, budget, may_shrink, polished)
 
     def design(self, X, threads=1):
-        return CompiledDesign(X, threads)
+        return design.CompiledDesign(X, threads)
 
     def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, threads=1):
         """Slopes of the rows of a linear model at f + step df into ``out``; their product with df.
