@@ -27,7 +27,8 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 ROOM = 2**26
 
 NOTICE = (
-    "maxmargin: compiling its inner loops for this computer, once (about 15 seconds); later runs load them from disk."
+    "maxmargin: compiling the inner loops that this needs for this computer, once (about 5 seconds for a first fit); "
+    "later runs load them from disk."
 )
 
 

@@ -72,7 +72,7 @@ class KeptCode:
 
 
 class _Reader(pickle.Unpickler):
-    """Reads what was kept without the modules of Numba that implement arrays and strings, which only compiling needs."""
+    """Reads what was kept without Numba's arrays and strings, large modules that only compiling needs."""
 
     def find_class(self, module: str, name: str) -> Any:
         return _environment if name == "_rebuild_env" else super().find_class(module, name)

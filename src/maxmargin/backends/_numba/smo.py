@@ -138,7 +138,7 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
             break
         # second-order partner of i, exact minimiser along the pair, cut at the box
         ups, downs = up2 if i_side else up, down2 if j_side else down
-        i = np.int64(find(grad, ups, low))  # of the type of k above: otherwise all that follows is compiled a second time
+        i = np.int64(find(grad, ups, low))  # the type of k above: set_moves is not compiled a second time
         if i == q:  # slopes overflow, and none is the least: the caller sees scores that are not finite
             break
         if lazy is not None and not lazy.filled[i]:

@@ -207,7 +207,8 @@ def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, 
             row = K[members[r]]
             for c in range(q):
                 block[r, c] = row[members[c]]
-        low, high, goal = lower[own], upper[own], max(0.9 * tol, (INNER if q < n or sought(gap_tol) else 0.0) * violation)
+        share = INNER if q < n or sought(gap_tol) else 0.0
+        low, high, goal = lower[own], upper[own], max(0.9 * tol, share * violation)
         most = min(STEPS_PER_MEMBER * q, max_steps - steps)
         taken, _, _ = pair_block(
             block, None, grad, b, low, high, diagonal[members], epsilon, False, False, np.inf, goal, most

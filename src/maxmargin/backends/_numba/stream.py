@@ -1,9 +1,9 @@
 """Kernel rows by blocks that stay in the first-level cache: dot products, program, and sums in one go.
 
 Problem: out[slots[i]] = k(a_i, .) and f[t] += sum_i weight_it k(a_i, .), for rows a_i against columns (the other rows),
-either of the two left out if not wanted. Kernels whose program reads one dot product; a Gaussian (``rate``, its scalars being the squared norms alone) is
-computed while the products are in registers, other programs by the interpreter (``code``), and without either of the
-two, None, the products themselves are the values. What is None is not compiled.
+either of the two left out if not wanted. Kernels whose program reads one dot product: a Gaussian (``rate``; its scalars
+are the squared norms alone) is computed while the products are in registers, other programs (``code``) by the
+interpreter, and without either the products are the values. What is None is not compiled.
 Cost per value: d / 16 or (non-zeros of a_i) / 16 multiply-adds of a vector, and the program's. Nothing of size m x n
 is written unless ``out`` is wanted: below about 100 features computing a value again is cheaper than fetching it.
 With a ``mirror`` (k, m) rows and columns are the same: each pair is computed once, in the block of the later one, and
@@ -92,8 +92,9 @@ def stream_tasks(pointers, rows, X, scalars, code, rate, coef, short_sum, first,
 
 @jit
 def stream_sparse(
-    columns_of, rows_of, d, stride, left, right, code, rate, weights, f, slots, out, short_sum, sides, mirror, first, last
-):
+    columns_of, rows_of, d, stride, left, right, code, rate, weights, f, slots, out, short_sum,
+    sides, mirror, first, last,
+):  # fmt: skip
     """Columns first..last - 1 by ``stride``; both sides are sparse, the columns are made dense a block at a time."""
     indices, data = rows_of.indices, rows_of.data
     lanes = WIDE * VECTOR // data.itemsize
