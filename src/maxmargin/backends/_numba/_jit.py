@@ -27,7 +27,7 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 ROOM = 2**26
 
 NOTICE = (
-    "maxmargin: compiling the inner loops that this needs for this computer, once (about 5 seconds for a first fit); "
+    "maxmargin: compiling the inner loops that this needs for this computer, once (5 to 10 seconds for a first fit); "
     "later runs load them from disk."
 )
 
