@@ -168,11 +168,7 @@ def runs(rows):
 @inner
 def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, tol, gap_tol, largest, max_steps,
               memory):  # fmt: skip
-    """Solve one problem in place; (steps, violation left). ``memory`` holds largest^2 values.
-
-    ``gap_tol`` is None where no gap is looked at, ``largest`` is None where all rows are one block: what is not needed
-    is then not compiled.
-    """
+    """Solve one problem in place; (steps, violation left). Without gaps or blocks ``gap_tol``, ``largest`` are None."""
     n = beta.size
     up, down, scratch, delta = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     mark, index, moved = np.empty(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
