@@ -166,6 +166,15 @@ def runs(rows):
 
 
 @inner
+def copy_block(K, members, block):
+    """The values of K among the members of a block, next to each other."""
+    for r in range(members.size):
+        row = K[members[r]]
+        for c in range(members.size):
+            block[r, c] = row[members[c]]
+
+
+@inner
 def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, tol, gap_tol, largest, max_steps,
               memory):  # fmt: skip
     """Solve one problem in place; (steps, violation left). Without gaps or blocks ``gap_tol``, ``largest`` are None."""
@@ -181,9 +190,8 @@ def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, 
         violation = greatest - least
         if not violation > tol or steps >= max_steps:
             return steps, max(violation, 0.0)
-        if gap_tol is not None:
-            if gap_reached(f, linear, lower, upper, epsilon, beta, gap_tol, exact):
-                return steps, violation
+        if gap_tol is not None and gap_reached(f, linear, lower, upper, epsilon, beta, gap_tol, exact):
+            return steps, violation
         q = n
         if largest is None:
             for k in range(n):
@@ -198,11 +206,9 @@ def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, 
         own = index[:q]
         block, members = memory[: q * q].reshape(q, q), rows[own]
         b, grad = beta[own], f[own]
+        copy_block(K, members, block)
         for r in range(q):
             grad[r] += linear[own[r]]
-            row = K[members[r]]
-            for c in range(q):
-                block[r, c] = row[members[c]]
         share = INNER if q < n or sought(gap_tol) else 0.0
         low, high, goal = lower[own], upper[own], max(0.9 * tol, share * violation)
         most = min(STEPS_PER_MEMBER * q, max_steps - steps)
