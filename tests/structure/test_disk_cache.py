@@ -22,6 +22,9 @@ import maxmargin
 PACKAGE = Path(maxmargin.__file__).parent
 COMPILED = sorted((PACKAGE / "backends" / "_numba").glob("*.py"))
 
+#: Modules of Numba that only a compilation needs, or that it alone loads.
+COMPILER = {"numba.np.arrayobj", "numba.typed.typeddict"}
+
 #: Counts what Numba compiles, fits, and prints one line of JSON.
 PREPARE = """
 import json, sys, warnings
@@ -71,6 +74,7 @@ def report(work):
         "compiled": Listener.names,
         "warnings": [str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)],
         "gap": certificate.relative_gap,
+        "modules": [name for name in sys.modules if name.startswith("numba.")],
     }))
 """
 
@@ -123,6 +127,28 @@ def test_a_second_process_loads_what_the_first_compiled(warm: tuple[Path, Path, 
     assert second["gap"] == first["gap"]
 
 
+#: What a first small fit with a plain kernel needs no part of: the interpreter, working sets, rows on demand, Newton.
+UNUSED = {"evaluate", "interpret", "elementwise", "working_set", "mark_least", "fill_row", "proof", "newton"}
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_first_fit_compiles_what_it_uses(kernel: str, tmp_path: Path) -> None:
+    first = run(f"lambda: SVC(kernel={kernel!r}).fit(X[:100], y[:100])", tmp_path)
+    assert {"stream_dense", "solve_together", "pair_block"} <= set(first["compiled"])
+    assert set(first["compiled"]) & UNUSED == set()
+    assert len(first["compiled"]) == len(set(first["compiled"]))  # no function twice, for numbers of two types
+    assert len(first["compiled"]) <= 30
+
+
+def test_kept_code_is_loaded_without_the_compiler(warm: tuple[Path, Path, dict[str, Any]]) -> None:
+    package, cache, _ = warm
+    again = run("small", cache, package)
+    assert again["compiled"] == []
+    assert COMPILER & set(again["modules"]) == set()
+    seen = run("small", cache, package, before="import numba.np.arrayobj, numba.typed.typeddict")
+    assert set(seen["modules"]) >= COMPILER  # the list shows what is there
+
+
 def test_a_change_in_one_file_compiles_its_callers_anew(tmp_path: Path) -> None:
     # Numba looks at the file a function stands in, not at the files of the functions it calls
     package, cache = copied(tmp_path), tmp_path / "cache"
@@ -160,17 +186,17 @@ def test_a_full_disk_costs_one_warning(tmp_path: Path) -> None:
 
 
 def uncacheable(text: str) -> list[str]:
-    """Compiled functions that are closures or methods, and other ways to compile than our ``jit``."""
+    """Compiled functions that are closures or methods, and other ways to compile than our ``jit`` and ``inner``."""
     tree, found = ast.parse(text), []
     top = {id(node) for node in tree.body}
     for node in ast.walk(tree):
         decorators = [ast.unparse(d) for d in getattr(node, "decorator_list", ())]
         name = getattr(node, "name", "")
-        if any("jit" in decorator for decorator in decorators):
+        if any("jit" in decorator or decorator == "inner" for decorator in decorators):
             if id(node) not in top:
                 found.append(f"{name} is compiled inside another function or class")
-            if decorators != ["jit"]:
-                found.append(f"{name} is compiled by {decorators}, not by jit")
+            if decorators not in (["jit"], ["inner"]):
+                found.append(f"{name} is compiled by {decorators}, not by jit or inner")
     return found
 
 
@@ -180,7 +206,13 @@ def test_compiled_functions_stand_at_module_level(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["def f():\n  @jit\n  def g(): pass", "@njit(cache=True)\ndef f(): pass", "@jitclass\nclass A: pass"]
+    "text",
+    [
+        "def f():\n  @jit\n  def g(): pass",
+        "def f():\n  @inner\n  def g(): pass",
+        "@njit(cache=True)\ndef f(): pass",
+        "@jitclass\nclass A: pass",
+    ],
 )
 def test_the_check_sees_what_cannot_be_cached(text: str) -> None:
     assert uncacheable(text)

@@ -21,12 +21,17 @@ PUBLIC_MODULES = sorted(
 )
 
 
-def loaded_after(statement: str) -> set[str]:
-    """Top-level modules in ``sys.modules`` of a new process that ran ``statement``."""
+def modules_after(statement: str) -> set[str]:
+    """Names in ``sys.modules`` of a new process that ran ``statement``."""
     where = str(Path(maxmargin.__file__).parents[1])
     code = f"import sys; sys.path.insert(0, {where!r}); {statement}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    return {name.partition(".")[0] for name in run.stdout.split()}
+    return set(run.stdout.split())
+
+
+def loaded_after(statement: str) -> set[str]:
+    """Top-level modules in ``sys.modules`` of a new process that ran ``statement``."""
+    return {name.partition(".")[0] for name in modules_after(statement)}
 
 
 @pytest.mark.parametrize("name", maxmargin.__all__)
@@ -69,6 +74,30 @@ def test_classes_kernels_and_certificates_load_no_compiler() -> None:
     loaded = loaded_after("from maxmargin import SVC, SVR, SVDD, certify, kernels; SVC(kernel=kernels.Gaussian(1.0))")
     assert "sklearn" in loaded
     assert loaded & set(LATER) == set()
+
+
+#: What a small fit of ``SVC`` does without: other machines, and parts of scikit-learn that take long to import.
+OTHERS = {
+    "maxmargin.estimators._linear_svm",
+    "maxmargin.estimators._approximation",
+    "maxmargin.inspection",
+    "maxmargin.solvers.all_classes",
+    "maxmargin.backends._numba.stochastic",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.svm",
+}
+
+
+def test_a_fit_imports_what_it_uses() -> None:
+    loaded = modules_after("from maxmargin import SVC; SVC().fit([[0.0], [1.0], [2.0]], [0, 1, 1])")
+    assert {"maxmargin.estimators._classifiers", "maxmargin.backends._numba.stored"} <= loaded
+    assert loaded & OTHERS == set()
+
+
+def test_that_check_sees_what_is_imported() -> None:
+    statement = "from maxmargin import *; import sklearn.svm, sklearn.metrics; inspection; KernelPegasosSVC"
+    assert {"maxmargin.inspection", "sklearn.svm", "sklearn.metrics"} <= modules_after(statement) & OTHERS
 
 
 def test_the_check_sees_a_heavy_import() -> None:

@@ -12,12 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from maxmargin._types import FloatArray
 from maxmargin._validation import Scaling, row_costs, scaled
 from maxmargin.delivered import is_approximation
-from maxmargin.estimators._approximation import Landmarks, landmark_fold_scores, landmark_scores
 from maxmargin.estimators._base import KernelTasks
 from maxmargin.estimators._kernel_classifier import SupportVectorClassifier
 from maxmargin.estimators._params import documented
 from maxmargin.estimators._run import Outcome, Task
-from maxmargin.estimators._single_machine import OneProblem
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import HardMarginProblem, NuSVCProblem, SoftMargins, SVCProblem
 
@@ -136,16 +134,26 @@ class SVC(SupportVectorClassifier):
 
     def _family(self, data):
         if self.approximation is not None:
+            from maxmargin.estimators._approximation import Landmarks  # with all of the linear machines, for few fits
+
             return Landmarks(self, data)
-        return OneProblem(self, data) if self._multiclass in SINGLE else super()._family(data)
+        if self._multiclass in SINGLE:
+            from maxmargin.estimators._single_machine import OneProblem
+
+            return OneProblem(self, data)
+        return super()._family(data)
 
     def _task_scores(self, X):
         if is_approximation(self):
+            from maxmargin.estimators._approximation import landmark_scores
+
             return landmark_scores(self, X, self.landmark_coef_) + self.intercept_
         return super()._task_scores(X)
 
     def _fold_scores(self, X):
         if is_approximation(self):
+            from maxmargin.estimators._approximation import landmark_fold_scores
+
             return landmark_fold_scores(self, X)
         return super()._fold_scores(X)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from maxmargin._rows import count, dense
 from maxmargin._types import FloatArray, RowData
@@ -203,6 +202,8 @@ class Laplacian(_Stationary):
         return replace(self, gamma=gamma) if self.gamma is None else self
 
     def _values(self, X, Z):
+        from sklearn.metrics.pairwise import manhattan_distances  # slow to import, and other kernels do without
+
         return np.exp(-given(self.gamma, self) * _pairwise(manhattan_distances, X, Z))
 
     def rounding(self, X):
@@ -228,6 +229,8 @@ class ChiSquared(_Stationary):
         return replace(self, gamma=gamma) if self.gamma is None else self
 
     def _values(self, X, Z):
+        from sklearn.metrics.pairwise import additive_chi2_kernel
+
         X, Z = (dense(rows) for rows in (X, Z))
         return np.exp(given(self.gamma, self) * _pairwise(additive_chi2_kernel, X, Z))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from maxmargin._stop import Stopped, asked_to_stop, stops_when
 from maxmargin.backends import Backend
@@ -17,17 +18,34 @@ from maxmargin.solvers._base import (
 )
 from maxmargin.solvers._dense import eigenvalues
 from maxmargin.solvers._linear import LinearPoint, LinearSolution, untouched, weightless
-from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesPoint, AllClassesSolution
-from maxmargin.solvers.all_classes_blocks import AllClassesBlocks
 from maxmargin.solvers.decomposition import Decomposition
-from maxmargin.solvers.dual_gradient import DualGradient
 from maxmargin.solvers.folds import FOLDS, fold_numbers, left_out
-from maxmargin.solvers.interior_point import InteriorPoint
-from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_convex
 from maxmargin.solvers.many import can_solve_many, solve_many
-from maxmargin.solvers.softmax import SoftmaxNewton
-from maxmargin.solvers.stored import StoredTasks
 from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_together, has_room, solve_together
+
+if TYPE_CHECKING:
+    from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesPoint, AllClassesSolution
+    from maxmargin.solvers.all_classes_blocks import AllClassesBlocks
+    from maxmargin.solvers.dual_gradient import DualGradient
+    from maxmargin.solvers.interior_point import InteriorPoint
+    from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_convex
+    from maxmargin.solvers.softmax import SoftmaxNewton
+    from maxmargin.solvers.stored import StoredTasks
+
+#: Solvers that few fits need, and where they are: imported when first used.
+_HOMES = {
+    "AllClassesLinear": "all_classes",
+    "AllClassesPoint": "all_classes",
+    "AllClassesSolution": "all_classes",
+    "AllClassesBlocks": "all_classes_blocks",
+    "DualGradient": "dual_gradient",
+    "InteriorPoint": "interior_point",
+    "LINEAR_NAMES": "linear",
+    "make_linear_solver": "linear",
+    "require_convex": "linear",
+    "SoftmaxNewton": "softmax",
+    "StoredTasks": "stored",
+}
 
 __all__ = [
     "AIM",
@@ -79,7 +97,21 @@ NAMES = ("auto", "decomposition", "dual-gradient", "interior-point")
 def make_solver(name: str, backend: Backend) -> Any:
     """The solver called ``name``; 'auto' is decomposition."""
     if name == "dual-gradient":
+        from maxmargin.solvers.dual_gradient import DualGradient
+
         return DualGradient()
     if name == "interior-point":
+        from maxmargin.solvers.interior_point import InteriorPoint
+
         return InteriorPoint()
     return Decomposition(backend)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"maxmargin.solvers.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'maxmargin.solvers' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

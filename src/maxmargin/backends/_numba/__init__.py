@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from maxmargin._stop import heed
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
-from maxmargin.backends._box import all_filled
-from maxmargin.backends._numba import (
-    all_classes,
-    choose,
-    coordinate,
-    dual_coordinate,
-    expansion,
-    program,
-    slopes,
-    small,
-    smo,
-    stochastic,
-    stored,
-    stream,
-    tiles,
-)
-from maxmargin.backends._numba import newton as newton_steps
-from maxmargin.backends._numba.design import CompiledDesign
+from maxmargin.backends._numba import program, smo, stored, stream, tiles
 from maxmargin.backends._numba.tiles import SHORT_SUM
 from maxmargin.backends._rows import Csr, as_csr, as_dense
 from maxmargin.backends._threads import run_parallel, run_queue, run_shares
+
+
+class _Later:
+    """A module of loops that few fits need, imported when first used."""
+
+    def __init__(self, name: str):
+        self._name = f"{__name__}.{name}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
+
+
+all_classes, choose, coordinate, design = (_Later(name) for name in ("all_classes", "choose", "coordinate", "design"))
+dual_coordinate, expansion, newton_steps = (_Later(name) for name in ("dual_coordinate", "expansion", "newton"))
+slopes, small, stochastic = (_Later(name) for name in ("slopes", "small", "stochastic"))
 
 #: Rows of a linear model whose elementwise work is worth a second thread.
 ROWS_PER_THREAD = 2**15
@@ -133,10 +133,10 @@ class NumbaBackend(Backend):
         if not self.streams(program) or isinstance(X, Csr):
             return super().many_products(program, rows, pointers, index, coef, threads)
         f, coef = np.zeros(coef.shape), np.ascontiguousarray(coef, dtype=X.dtype)
+        code, rate, scalars = _stages(program, X.dtype, rows.scalars)
 
         def share(first):
-            code = program.code
-            stream.stream_tasks(pointers, index, X, rows.scalars, code, coef, SHORT_SUM, first, threads, f)
+            stream.stream_tasks(pointers, index, X, scalars, code, rate, coef, SHORT_SUM, first, threads, f)
 
         run_parallel([partial(share, first) for first in range(threads)], threads)
         return f
@@ -154,11 +154,9 @@ class NumbaBackend(Backend):
         tiles.accumulate(f, rows, slots, delta, start, stop)
 
     def pair_block(self, K, grad, beta, box, options, lazy=None):
-        lazy = all_filled(len(K)) if lazy is None else lazy
         return BlockResult(*smo.pair_block(K, lazy, grad, beta, *box, *options))
 
     def free_block(self, K, grad, beta, box, options, lazy=None):
-        lazy = all_filled(len(K)) if lazy is None else lazy
         return BlockResult(*coordinate.free_block(K, lazy, grad, beta, *box, *options))
 
     def newton(self, K, linear, beta, box, epsilon, balance, spent, max_solves):
@@ -168,11 +166,10 @@ class NumbaBackend(Backend):
         if not balance:  # rare: not worth compiling a second time
             super().polish(K, linear, beta, box, epsilon, balance, budget, may_shrink, polished, lazy)
             return
-        lazy = all_filled(len(K)) if lazy is None else lazy
         small.polish(K, lazy, linear, beta, *box, epsilon, budget, may_shrink, polished)
 
     def design(self, X, threads=1):
-        return CompiledDesign(X, threads)
+        return design.CompiledDesign(X, threads)
 
     def smoothed_slopes(self, f, df, step, centre, keep, rate, linear, ridge, eps, lower, upper, out, threads=1):
         """Slopes of the rows of a linear model at f + step df into ``out``; their product with df.
@@ -272,17 +269,18 @@ class NumbaBackend(Backend):
 
         def share(first):
             stored.solve_together(
-                K, diagonal, tasks, beta, f, tols, largest, max_steps, complete, first, threads, steps, violations
+                K, diagonal, tasks, beta, f, tols, block, max_steps, first, threads, steps, violations
             )
 
-        count, complete = len(tasks.pointers) - 1, all_filled(len(K))
+        count, longest = len(tasks.pointers) - 1, int(np.diff(tasks.pointers).max(initial=0))
+        block = None if longest <= min(largest, stored.WHOLE) else largest
         steps, violations = np.zeros(count, dtype=np.int64), np.zeros(count)
         run_parallel([partial(share, first) for first in range(threads)], threads)
         return steps, violations
 
     def polish_together(self, K, diagonal, tasks, beta, tiny, polished):
         """Move the tasks of at most ``tiny`` rows of a matrix in float64 on to the rounding of it, in place."""
-        small.polish_together(K, diagonal, tasks, beta, all_filled(tiny), tiny, polished)
+        small.polish_together(K, diagonal, tasks, beta, tiny, polished)
 
     def gathered(self, K, index, dtype, threads=1):
         out = np.empty((len(index), len(index)), dtype=dtype)
@@ -305,10 +303,7 @@ class NumbaBackend(Backend):
         Bounds are ``cost`` times those of the tasks; ``beta`` and ``f`` are solutions at cost / factor, 0 if factor is.
         """
         report = np.zeros((len(tasks.pointers) - 1, 5))
-        complete = all_filled(len(K))
-        stored.solve_stored(
-            K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps, complete, report
-        )
+        stored.solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps, report)
         return report
 
 
@@ -344,10 +339,23 @@ def _stream(program, A, B, weights, f, slots, out, threads, short_sum=SHORT_SUM)
 
 def _streaming(program, A, B, weights, f, slots, out, short_sum=SHORT_SUM):
     """The compiled loop, with all but the mirror and the columns it is to do."""
-    columns, rest = B.bases[0], (A.scalars, B.scalars, program.code, weights, f, slots, out, short_sum)
+    columns, (code, rate, left, right) = B.bases[0], _stages(program, B.dtype, A.scalars, B.scalars)
+    rest = (left, right, code, rate, weights, f, slots, out, short_sum)
     if isinstance(columns, Csr):
         return partial(stream.stream_sparse, columns, as_csr(A.bases[0]), columns.d, _stride(columns), *rest)
     return partial(stream.stream_dense, B.panels, _padded(as_dense(A.bases[0])), *rest)
+
+
+def _stages(program_, dtype, *scalars):
+    """(code, rate, scalars of the rows) as :mod:`.stream` wants them: only what is not None is compiled, and loaded."""
+    code = program_.code
+    first, last, operand = code.operations[0, 0], code.operations[-1, 0], code.operations[-1, 1]
+    a, b = code.constants[-1]
+    if len(code.operations) == 1 and first == program.LOAD:
+        return None, None, *scalars
+    if len(code.operations) == 2 and (first, last, b) == (program.LOAD, program.GAUSSIAN, 0) and a <= 0:
+        return None, np.array([a], dtype=dtype), *(table[operand : operand + 1] for table in scalars)
+    return code, None, *scalars
 
 
 def _stride(columns: Csr) -> int:

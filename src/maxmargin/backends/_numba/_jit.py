@@ -27,7 +27,8 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 ROOM = 2**26
 
 NOTICE = (
-    "maxmargin: compiling its inner loops for this computer, once (about 15 seconds); later runs load them from disk."
+    "maxmargin: compiling the inner loops that this needs for this computer, once (5 to 10 seconds for a first fit); "
+    "later runs load them from disk."
 )
 
 
@@ -51,7 +52,16 @@ event.register("numba:compile", _Notice())
 
 def jit(function: Any) -> Any:
     """Compile ``function`` on first use; without a writable cache directory it is compiled in every process."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy"}
+    return _compiled(function, {})
+
+
+def inner(function: Any) -> Any:
+    """:func:`jit` for functions that only compiled code calls: nothing is compiled that takes Python's arguments."""
+    return _compiled(function, {"no_cpython_wrapper": True})
+
+
+def _compiled(function: Any, more: dict[str, Any]) -> Any:
+    options = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "no_cfunc_wrapper": True, **more}
     try:
         return _uninterrupted(keep(numba.njit(cache=True, **options)(function)))
     except RuntimeError as error:  # Numba found no directory it may write to

@@ -9,6 +9,7 @@ index, and is compiled anew, with a line that says so, if it is not the one that
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import pickle
 import secrets
@@ -19,6 +20,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from llvmlite import binding
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 
 #: Bytes of a checksum, and of the stamp of the sources.
@@ -43,7 +47,7 @@ class KeptCode:
             return None
         if data[DIGEST : 2 * DIGEST] != sources():
             return None  # of another version of the code: overwritten by the next save
-        saved, code = pickle.loads(data[2 * DIGEST :])
+        saved, code = _Reader(io.BytesIO(data[2 * DIGEST :])).load()
         return code if saved == key else None
 
     def save(self, key: Any, code: Any) -> None:
@@ -67,13 +71,32 @@ class KeptCode:
         return self._folder / f"{self._name}.{checksum(repr(key).encode()).hex()[:16]}.nbc"
 
 
+class _Reader(pickle.Unpickler):
+    """Reads what was kept without Numba's arrays and strings, large modules that only compiling needs."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: Any, name: str) -> Any:
+    """What Numba's ``_rebuild_env`` makes, with the module's name alone: globals are for code with Python objects."""
+    made = lookup_environment(name)
+    if made is None:
+        made = Environment._memo[name] = Environment({"__name__": module})
+        made.consts[:], made.env_name = constants, name
+    return made
+
+
 def keep(dispatcher: Any) -> Any:
     """Have Numba keep what it compiles for ``dispatcher`` in such files; a disk that fails costs a warning."""
     cache = dispatcher._cache
     cache._cache_file = KeptCode(cache.cache_path, cache._impl.filename_base)
-    load, save = cache.load_overload, cache.save_overload
+    load, save = cache._load_overload, cache.save_overload
 
     def load_or_say(signature: Any, context: Any) -> Any:
+        # Numba's load_overload first imports all that a compilation may need, which takes longer than the rest of a
+        # first fit; code that runs needs memory functions alone, and a compilation sees to the rest itself
+        _find_memory_functions()
         try:
             return load(signature, context)
         except Exception:  # whole, but not for this Numba: whatever it is, compiling anew is the remedy
@@ -89,6 +112,13 @@ def keep(dispatcher: Any) -> Any:
 
     cache.load_overload, cache.save_overload = load_or_say, save_or_warn
     return dispatcher
+
+
+@lru_cache(maxsize=1)
+def _find_memory_functions() -> None:
+    """Tell LLVM where compiled code finds the functions by which Numba allocates arrays."""
+    for name, address in _nrt_python.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 def checksum(data: bytes) -> bytes:

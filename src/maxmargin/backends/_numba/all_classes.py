@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner, jit
 from maxmargin.backends._numba.dual_coordinate import shuffle
 from maxmargin.backends._numba.newton import add_line
 
@@ -23,7 +23,7 @@ AT_BOUND = 1e-12
 ROOT_STEPS = 60
 
 
-@jit
+@inner
 def csr_scores_of(rows, W, i, out):
     """out_m = x_i . W[:, m]."""
     out[:] = 0.0
@@ -33,7 +33,7 @@ def csr_scores_of(rows, W, i, out):
             out[m] += value * line[m]
 
 
-@jit
+@inner
 def csr_add_to(rows, W, i, change):
     """W[:, m] += change_m x_i."""
     for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
@@ -42,7 +42,7 @@ def csr_add_to(rows, W, i, change):
             line[m] += value * change[m]
 
 
-@jit
+@inner
 def simplex_row(g, alpha, y, C, A, D, new):
     """New alphas of a row; how far the old ones were from optimal: max g - min g over classes with weight."""
     k = g.size
@@ -77,7 +77,7 @@ def simplex_row(g, alpha, y, C, A, D, new):
     return most - least
 
 
-@jit
+@inner
 def box_row(g, alpha, y, C, A, z, new):
     """New alphas of a row; how far the old ones were from optimal: the largest slope that a push may follow."""
     k, S, off = g.size, alpha[y], 0.0
@@ -124,7 +124,7 @@ def box_row(g, alpha, y, C, A, z, new):
     return off
 
 
-@jit
+@inner
 def solve_row(simplex, g, alpha, y, C, A, scratch, new):
     """New alphas of a row of either machine, and its violation."""
     if simplex:

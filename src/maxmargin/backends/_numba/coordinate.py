@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner, jit
 from maxmargin.backends._numba.program import fill_row
 from maxmargin.backends._numba.smo import FLAT
 
 
-@jit
+@inner
 def slopes(b, grad, lower, upper, epsilon):
     """(cost of growing, its direction, gain of shrinking, its direction) of a variable; inf where forbidden."""
     grow, shrink = np.inf, -np.inf
@@ -30,7 +30,7 @@ def slopes(b, grad, lower, upper, epsilon):
     return grow, grow_to, shrink, shrink_to
 
 
-@jit
+@inner
 def select(grad, beta, lower, upper, diagonal, epsilon, weighted):
     """Best growing and best shrinking variable; ``weighted`` ranks by gain, slope^2 / K_kk, else by slope."""
     i, j, low, high, best_i, best_j = -1, -1, np.inf, -np.inf, -np.inf, -np.inf
@@ -47,7 +47,7 @@ def select(grad, beta, lower, upper, diagonal, epsilon, weighted):
     return i, j, low, high, best_i, best_j
 
 
-@jit
+@inner
 def step_one(b, towards, wanted, lower, upper):
     """Move b by ``wanted`` >= 0 in direction ``towards``, at most to its bound or to 0; the new value."""
     if towards > 0:
@@ -57,7 +57,7 @@ def step_one(b, towards, wanted, lower, upper):
     return limit if wanted >= b - limit else b - wanted
 
 
-@jit
+@inner
 def room(b, towards, lower, upper):
     """How far b may go in direction ``towards``."""
     if towards > 0:
@@ -65,7 +65,7 @@ def room(b, towards, lower, upper):
     return b if b > 0 else b - lower
 
 
-@jit
+@inner
 def shift(K, grad, beta, k, value):
     """Set b_k and update the gradient."""
     delta = value - beta[k]
@@ -89,8 +89,9 @@ def free_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         steps += 1
         paired = two_sided and i >= 0 and j >= 0 and i != j and high - low > max(-low * alone_i, high * alone_j)
         if paired:  # trade: i grows by what j shrinks
-            fill_row(i, K, diagonal, lazy)
-            fill_row(j, K, diagonal, lazy)
+            if lazy is not None:
+                fill_row(i, K, diagonal, lazy)
+                fill_row(j, K, diagonal, lazy)
             _, to_i, _, _ = slopes(beta[i], grad[i], lower[i], upper[i], epsilon)
             _, _, _, to_j = slopes(beta[j], grad[j], lower[j], upper[j], epsilon)
             curvature = diagonal[i] + diagonal[j] + 2.0 * to_i * to_j * K[i, j]
@@ -104,7 +105,8 @@ def free_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         k = i if grows else j
         if k < 0:  # slopes overflow, and none is the least: the caller sees scores that are not finite
             break
-        fill_row(k, K, diagonal, lazy)
+        if lazy is not None:
+            fill_row(k, K, diagonal, lazy)
         grow, to_grow, shrink, to_shrink = slopes(beta[k], grad[k], lower[k], upper[k], epsilon)
         slope, towards = (-grow, to_grow) if grows else (shrink, to_shrink)
         wanted = slope / diagonal[k] if diagonal[k] > 0 else np.inf

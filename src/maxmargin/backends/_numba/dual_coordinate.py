@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner, jit
 from maxmargin.backends._numba.rows import axpy, dot
 
 
-@jit
+@inner
 def shuffle(active, count, seed):
     """Fisher and Yates, with the numbers of a 64-bit xorshift; the next seed."""
     for k in range(count - 1, 0, -1):
@@ -26,7 +26,7 @@ def shuffle(active, count, seed):
     return seed
 
 
-@jit
+@inner
 def slopes(g, b, low, high, eps):
     """Slopes of an upward and a downward move from b; +-inf where there is none."""
     up = g + (eps if b >= 0 else -eps) if b < high else np.inf
@@ -34,7 +34,7 @@ def slopes(g, b, low, high, eps):
     return up, down
 
 
-@jit
+@inner
 def moved(g, b, q, low, high, eps):
     """The minimiser of the row's quadratic."""
     value, edge = b - g / q, eps / q

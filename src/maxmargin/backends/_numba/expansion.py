@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import exp, jit
+from maxmargin.backends._numba._jit import exp, inner, jit
 
 #: Where a run keeps what it knows: steps so far, p, sum of the t averaged over, b, sum of t b.
 STEPS, SHARE, TOTAL, BIAS, BIAS_SUM = range(5)
@@ -33,7 +33,7 @@ SAME = 1e-9
 GOLDEN, SECTIONS = 0.6180339887498949, 30
 
 
-@jit
+@inner
 def scale_at(lam, t):
     """What the counts are multiplied by after t steps."""
     if lam == 0.0:
@@ -41,7 +41,7 @@ def scale_at(lam, t):
     return 1.0 / (lam * t) if t > 0 else 0.0
 
 
-@jit
+@inner
 def violators(g, push, visits, first, size, scale, b, lam, found):
     """Those of the next ``size`` visits that violate their margin, into ``found``; their number."""
     count = 0
@@ -126,7 +126,7 @@ def budget_steps(kept, block, state, batch, lam, kind, bias, averaged):
     return count
 
 
-@jit
+@inner
 def add_line(block, slot, c, kind):
     """g += c k(x, .) for the vector in ``slot``."""
     if kind == MERGE:
@@ -137,7 +137,7 @@ def add_line(block, slot, c, kind):
             block.g[j] += c * block.cross[slot, j]
 
 
-@jit
+@inner
 def enter(kept, block, q, kind):
     """Row q of the block becomes a vector, without weight as yet; its slot."""
     slots, slot = len(kept.used), 0
@@ -155,7 +155,7 @@ def enter(kept, block, q, kind):
     return slot
 
 
-@jit
+@inner
 def leave(kept, slot):
     """The vector in ``slot`` is gone."""
     if kept.own[slot] >= 0:
@@ -164,7 +164,7 @@ def leave(kept, slot):
     kept.coef[slot, 0] = kept.coef[slot, 1] = 0.0
 
 
-@jit
+@inner
 def give_up(kept, block, newest, kind):
     """One vector fewer. The newest, whose weight is the least there is, is not simply removed: nothing would change."""
     smallest, least = -1, np.inf
@@ -180,7 +180,7 @@ def give_up(kept, block, newest, kind):
     leave(kept, smallest)
 
 
-@jit
+@inner
 def project(kept, block, r):
     """Spread the weight of vector r over its nearest vectors, by least squares in the feature space."""
     slots = len(kept.used)
@@ -203,7 +203,7 @@ def project(kept, block, r):
         add_line(block, near[i], share * kept.coef[r, 0], PROJECT)
 
 
-@jit
+@inner
 def solve_definite(A, x):
     """x = A^-1 x by Cholesky's method, in place; directions without any length of their own get nothing."""
     n = len(x)
@@ -226,7 +226,7 @@ def solve_definite(A, x):
         x[i] /= A[i, i]
 
 
-@jit
+@inner
 def merge(kept, block, i):
     """Vector i, of the smallest weight, and the one that it costs least to merge with become one; False without any.
 
@@ -272,7 +272,7 @@ def best_share(a, b, L):
     return 0.5 * (low + high)
 
 
-@jit
+@inner
 def unite(kept, block, i, j, h):
     """h x_i + (1 - h) x_j in the slot of i, and nothing in that of j."""
     add_line(block, i, -kept.coef[i, 0], MERGE)

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner, jit
 
 #: Shifts of the diagonal tried in turn, relative to its mean; more than the last is not a Newton step.
 SHIFTS = (1e-15, 1e-13, 1e-11, 1e-9)
 
 
-@jit
+@inner
 def add_line(grad, factor, line):
     """grad += factor * line."""
     for c in range(grad.size):
@@ -62,7 +62,7 @@ def newton(K, linear, beta, lower, upper, epsilon, balance, spent, max_solves):
     return True
 
 
-@jit
+@inner
 def find_direction(K, grad, beta, free, epsilon, balance, spent, direction):
     """Write the minimiser over the free variables with their sums kept; False if there is none."""
     m = free.size
@@ -98,7 +98,7 @@ def find_direction(K, grad, beta, free, epsilon, balance, spent, direction):
     return True
 
 
-@jit
+@inner
 def reduced_system(K, grad, beta, free, rest, side, sign, pivot, epsilon, H, right):
     """Curvatures H and negative slopes along e_a - e_pivot, for every free variable that is not a pivot."""
     size = right.size
@@ -119,7 +119,7 @@ def reduced_system(K, grad, beta, free, rest, side, sign, pivot, epsilon, H, rig
             H[r, s] = value
 
 
-@jit
+@inner
 def solve_definite(H, right, x):
     """x = H^-1 right by Cholesky with the least shift that works, and one refinement; False if none works."""
     size, mean = right.size, 0.0
@@ -148,7 +148,7 @@ def solve_definite(H, right, x):
     return False
 
 
-@jit
+@inner
 def substitute(L, y):
     """y = (L L')^-1 y, in place."""
     for r in range(y.size):

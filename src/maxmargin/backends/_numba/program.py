@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import exp, fmax, jit
+from maxmargin.backends._numba._jit import exp, fmax, inner, jit
 
 # The operations of maxmargin.kernels._program.Op as literals (a test keeps the two lists equal): compiled code
 # freezes them at compile time.
@@ -18,10 +18,11 @@ def run_program(code, tiles, left, right, out, slots, start):
     stack = np.empty((code.depth + 1, width), tiles.dtype)
     for r in range(tiles.shape[1]):
         evaluate(code, tiles, r, left, r, right, 0, width, stack)
-        out[slots[r], start : start + width] = stack[0, :]
+        for c in range(width):
+            out[slots[r], start + c] = stack[0, c]
 
 
-@jit
+@inner
 def evaluate(code, bases, r, left, i, right, start, width, stack):
     """Leave the values of row r of the bases in stack[0]; the stack is a few rows that stay in the L1 cache.
 
@@ -49,7 +50,7 @@ def evaluate(code, bases, r, left, i, right, start, width, stack):
             elementwise(op, stack, top, width, a, b)
 
 
-@jit
+@inner
 def fill_row(i, K, diagonal, lazy):
     """Compute line i of K from rows stored feature by feature, if it is not there yet."""
     if lazy.filled[i]:
@@ -68,12 +69,13 @@ def fill_row(i, K, diagonal, lazy):
             row[j] += value * features[k, j]
     stack = np.empty((lazy.code.depth + 1, features.shape[1]))
     evaluate(lazy.code, base, 0, lazy.scalars, i, lazy.scalars, 0, features.shape[1], stack)
-    K[i, :] = stack[0]
+    for j in range(row.size):  # an assignment of arrays compiles the making of an error message, which takes a second
+        K[i, j] = stack[0, j]
     K[i, i] = diagonal[i]
     lazy.filled[i] = True
 
 
-@jit
+@inner
 def combine(op, stack, top, width):
     """The line on top becomes the sum, or the product, of itself and the line above it."""
     if op == ADD:
@@ -84,7 +86,7 @@ def combine(op, stack, top, width):
             stack[top, c] *= stack[top + 1, c]
 
 
-@jit
+@inner
 def with_scalars(op, stack, top, width, s, scalars, line, start, a, b):
     """v = max(0, s + t - 2 v), or s v t, or exp(a max(0, s + t - 2 v) + b), with t = scalars[line, start:]."""
     two, zero = stack.dtype.type(2.0), stack.dtype.type(0.0)
@@ -102,7 +104,7 @@ def with_scalars(op, stack, top, width, s, scalars, line, start, a, b):
             stack[top, c] *= s * scalars[line, first + c]
 
 
-@jit
+@inner
 def elementwise(op, stack, top, width, a, b):
     """v = a v + b, exp v, tanh v, sqrt v, v^a; the last line of the stack is scratch space."""
     kind, scratch = stack.dtype.type, stack.shape[0] - 1

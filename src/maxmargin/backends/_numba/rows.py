@@ -6,10 +6,10 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner
 
 
-@jit
+@inner
 def csr_dot(rows, w, i):
     """x_i . w."""
     total = 0.0
@@ -18,14 +18,14 @@ def csr_dot(rows, w, i):
     return total
 
 
-@jit
+@inner
 def csr_axpy(rows, w, i, step):
     """w += step x_i."""
     for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
         w[np.uint32(rows.indices[k])] += step * rows.data[k]
 
 
-@jit
+@inner
 def dense_dot(X, w, i):
     """x_i . w."""
     total = 0.0
@@ -34,14 +34,14 @@ def dense_dot(X, w, i):
     return total
 
 
-@jit
+@inner
 def dense_axpy(X, w, i, step):
     """w += step x_i."""
     for j in range(X.shape[1]):
         w[j] += step * X[i, j]
 
 
-@jit
+@inner
 def csr_square(rows, i):
     """||x_i||^2."""
     total = 0.0
@@ -50,7 +50,7 @@ def csr_square(rows, i):
     return total
 
 
-@jit
+@inner
 def dense_square(X, i):
     """||x_i||^2."""
     total = 0.0

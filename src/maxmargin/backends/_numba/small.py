@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._box import LazyRows
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner, jit
 from maxmargin.backends._numba.newton import newton
 from maxmargin.backends._numba.program import fill_row
 from maxmargin.backends._numba.smo import pair_block
 
 
-@jit
+@inner
 def scores(K, beta, f):
     """f = K beta, from the rows of K where beta is not 0."""
     f[:] = 0
@@ -25,7 +25,7 @@ def scores(K, beta, f):
                 f[c] += beta[k] * K[k, c]
 
 
-@jit
+@inner
 def absolute_sum(values):
     """sum |values|."""
     total = 0.0
@@ -71,7 +71,7 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, budget, may_s
 
 
 @jit
-def polish_together(K, diagonal, tasks, beta, complete, tiny, polished):
+def polish_together(K, diagonal, tasks, beta, tiny, polished):
     """:func:`polish` on the tasks of at most ``tiny`` rows of a stored matrix in float64, in place."""
     pointers, memory = tasks.pointers, np.empty(tiny * tiny)
     for t in range(pointers.size - 1):
@@ -84,7 +84,7 @@ def polish_together(K, diagonal, tasks, beta, complete, tiny, polished):
             for c in range(n):
                 block[r, c] = K[own[r], own[c]]
         polish(
-            block, complete, tasks.linear[begin:end], beta[begin:end], tasks.lower[begin:end], tasks.upper[begin:end],
+            block, None, tasks.linear[begin:end], beta[begin:end], tasks.lower[begin:end], tasks.upper[begin:end],
             diagonal[own], tasks.epsilon, np.inf, False, polished,
         )  # fmt: skip
 
@@ -139,7 +139,7 @@ def solve_many(
         entries[t] = n * (np.sum(lazy.filled) - before)
 
 
-@jit
+@inner
 def same(one, other):
     """Whether two lists of rows are equal."""
     differing = one.size != other.size
@@ -148,7 +148,7 @@ def same(one, other):
     return not differing
 
 
-@jit
+@inner
 def gathered(table, columns):
     """table[:, columns], row by row."""
     out = np.empty((table.shape[0], columns.size))

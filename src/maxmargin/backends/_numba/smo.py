@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import fmax, fmin, jit
+from maxmargin.backends._numba._jit import fmax, fmin, inner, jit
 from maxmargin.backends._numba.program import fill_row
 
 #: Least curvature of a pair, relative to its diagonal (LIBSVM's TAU): a flat pair moves to its bound.
 FLAT = 1e-12
 
 
-@jit
+@inner
 def rise(b, upper, epsilon, two_sided):
     """What must be added to the gradient of b to get the slope of a rise, for either side; inf forbids it.
 
@@ -31,7 +31,7 @@ def rise(b, upper, epsilon, two_sided):
     return (np.inf, -epsilon) if two_sided else (-epsilon, np.inf)
 
 
-@jit
+@inner
 def fall(b, lower, epsilon, two_sided):
     """The same of a fall, which -inf forbids."""
     if not b > lower:
@@ -41,7 +41,7 @@ def fall(b, lower, epsilon, two_sided):
     return (-np.inf, -epsilon) if two_sided else (-epsilon, -np.inf)
 
 
-@jit
+@inner
 def extremes(grad, up, down, side):
     """(min grad + up, max grad + down) of a side: the two ends of its violated interval."""
     low, high = np.inf, -np.inf
@@ -51,7 +51,7 @@ def extremes(grad, up, down, side):
     return low, high
 
 
-@jit
+@inner
 def find(grad, shift, side, value):
     """First k with grad[k] + shift[side, k] == value; grad.size if there is none, as where a slope is NaN."""
     n = np.int32(grad.size)
@@ -61,7 +61,7 @@ def find(grad, shift, side, value):
     return at
 
 
-@jit
+@inner
 def best_partner(grad, down, side, low, width, K, diagonal, i, scale, gain):
     """j that gains most when i moves up with slope ``low``: max diff^2 / curvature over diff > 0; grad.size if none.
 
@@ -82,13 +82,13 @@ def best_partner(grad, down, side, low, width, K, diagonal, i, scale, gain):
     return at
 
 
-@jit
+@inner
 def curvature(ii, jj, ij):
     """K_ii + K_jj - 2 K_ij, kept positive: a flat or downward curve is followed to the bound."""
     return max(ii + jj - 2.0 * ij, max(FLAT * (abs(ii) + abs(jj)), 1e-300))
 
 
-@jit
+@inner
 def move(grad, K, i, j, step, up, down):
     """grad += step (K_i - K_j), and the first side's :func:`extremes` then, in one pass."""
     low, high = np.inf, -np.inf
@@ -100,7 +100,7 @@ def move(grad, K, i, j, step, up, down):
     return low, high
 
 
-@jit
+@inner
 def pair_step(step, b, upper, c, lower):
     """Move b up and c down by at most ``step``; (the step taken, b, c). Bounds and 0 are hit exactly."""
     to_b, to_c = 0.0 if b < 0 else upper, 0.0 if c > 0 else lower
@@ -110,15 +110,17 @@ def pair_step(step, b, upper, c, lower):
 
 @jit
 def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, may_shrink, slack, tol, max_steps):
-    """Solve the working set in place; (steps, violation left, budget left)."""
+    """Solve the working set in place; (steps, violation left, budget left). ``lazy`` is None where K is complete."""
     q = grad.size
     up, down, gain = np.empty((2, q)), np.empty((2, q)), np.empty(q, np.float32)
-    largest = np.abs(diagonal).max() if q else 0.0
+    largest = 0.0
+    for k in range(q):
+        largest = max(largest, abs(diagonal[k]))
     scale = 1.0 / largest if largest > 0 else 1.0
     for k in range(q):
         up[0, k], up[1, k] = rise(beta[k], upper[k], epsilon, two_sided)
         down[0, k], down[1, k] = fall(beta[k], lower[k], epsilon, two_sided)
-    steps, violation, filled = 0, np.inf, lazy.filled
+    steps, violation = 0, np.inf
     least, greatest = extremes(grad, up, down, 0)
     while True:
         # the pair of sides with the widest violated interval: (up, down), and with a budget three more
@@ -137,14 +139,14 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         if not violation > tol or steps >= max_steps:
             break
         # second-order partner of i, exact minimiser along the pair, cut at the box
-        i = find(grad, up, i_side, low)
+        i = np.int64(find(grad, up, i_side, low))
         if i == q:  # slopes overflow, and none is the least: the caller sees scores that are not finite
             break
-        if not filled[i]:
+        if lazy is not None and not lazy.filled[i]:
             fill_row(i, K, diagonal, lazy)
-        j = best_partner(grad, down, j_side, low, violation, K, diagonal, i, scale, gain)
+        j = np.int64(best_partner(grad, down, j_side, low, violation, K, diagonal, i, scale, gain))
         if j == q or not gain[j] > 0:  # squares that overflow or underflow: take the steepest instead
-            j = find(grad, down, j_side, high)
+            j = np.int64(find(grad, down, j_side, high))
         if j == q:
             break
         wanted = (grad[j] + down[j_side, j] - low) / curvature(diagonal[i], diagonal[j], K[i, j])
@@ -153,7 +155,7 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         step, beta[i], beta[j] = pair_step(wanted, beta[i], upper[i], beta[j], lower[j])
         if i_side != j_side:
             slack += 2 * step if i_side > j_side else -2 * step
-        if not filled[j]:
+        if lazy is not None and not lazy.filled[j]:
             fill_row(j, K, diagonal, lazy)
         for k in (i, j):
             up[0, k], up[1, k] = rise(beta[k], upper[k], epsilon, two_sided)

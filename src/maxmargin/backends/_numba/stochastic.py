@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner, jit
 from maxmargin.backends._numba.rows import axpy, dot, square
 
 #: Where a run keeps what it knows: steps so far, s, p, sum of the a_t, b, sum of a_t b_t, ||v||^2.
@@ -25,7 +25,7 @@ SMALL_SCALE = 1e-9
 MIX, MIX_2, MIX_3 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@jit
+@inner
 def unscale(v, u, dual, s, p):
     """The iterate s v as v and the sum p v + u as u, so that s = 1 and p = 0 from here on."""
     for j in range(len(v)):
@@ -36,7 +36,7 @@ def unscale(v, u, dual, s, p):
         dual[i, 0] *= s
 
 
-@jit
+@inner
 def square_of(v):
     """||v||^2."""
     total = 0.0
@@ -140,7 +140,7 @@ def drawn(values, out, seed):
     return seed
 
 
-@jit
+@inner
 def mixed(key):
     """A number with the bits of ``key`` well mixed (splitmix64)."""
     key = (key ^ (key >> np.uint64(30))) * MIX_2

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import fmax, fmin, jit
+from maxmargin.backends._numba._jit import fmax, fmin, inner, jit
 from maxmargin.backends._numba.smo import pair_block
 
 #: Sizes of a block at first, for few and for many rows; it grows with the free variables, but not in the first rounds,
@@ -32,7 +32,7 @@ ROUGH = 1e-3
 AT_BOUND = 1e-12
 
 
-@jit
+@inner
 def slopes(f, linear, beta, lower, upper, epsilon, up, down):
     """Slopes of every move up and down (+-inf where forbidden), and the two ends of the violated interval."""
     low, high = np.inf, -np.inf
@@ -45,7 +45,7 @@ def slopes(f, linear, beta, lower, upper, epsilon, up, down):
     return low, high
 
 
-@jit
+@inner
 def mark_least(values, sign, count, mark, scratch):
     """Mark the rows of the ``count`` least finite values of sign * values."""
     finite = 0
@@ -53,7 +53,7 @@ def mark_least(values, sign, count, mark, scratch):
         if sign * values[k] < np.inf:
             scratch[finite] = sign * values[k]
             finite += 1
-    limit = np.partition(scratch[:finite], count)[count] if finite > count else np.inf
+    limit = of_rank(scratch[:finite], count) if finite > count else np.inf
     taken = 0
     for k in range(values.size):
         if sign * values[k] < limit:
@@ -67,7 +67,33 @@ def mark_least(values, sign, count, mark, scratch):
             taken += 1
 
 
-@jit
+@inner
+def of_rank(values, rank):
+    """The value that ``rank`` others come before in ascending order; the order of ``values`` changes (Hoare's way).
+
+    NumPy's partition would take longer to compile than all else here.
+    """
+    first, last = 0, values.size - 1
+    while first < last:
+        pivot, i, j = values[(first + last) // 2], first, last
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i, j = i + 1, j - 1
+        if rank <= j:
+            last = j
+        elif rank >= i:
+            first = i
+        else:
+            break
+    return values[rank]
+
+
+@inner
 def working_set(up, down, beta, lower, upper, size, free, fresh, mark, scratch, index):
     """The worst violators both ways, then free variables: their rows go to ``index``; how many."""
     n = beta.size
@@ -97,14 +123,14 @@ def working_set(up, down, beta, lower, upper, size, free, fresh, mark, scratch, 
     return count
 
 
-@jit
+@inner
 def is_free(b, low, high):
     """Inside its bounds and away from the kink at 0, by more than rounding."""
     room = AT_BOUND * (high - low)
     return b > low + room and b < high - room and abs(b) > room
 
 
-@jit
+@inner
 def take_in(f, K, index, delta, count, spans):
     """f += K[:, index] delta, four rows a pass; the rows of the task are the columns ``spans`` of K, in turn."""
     place = 0
@@ -124,7 +150,7 @@ def take_in(f, K, index, delta, count, spans):
             place += int(width)
 
 
-@jit
+@inner
 def runs(rows):
     """(first, last + 1) of every run of neighbours among the rows."""
     count = 0
@@ -139,45 +165,57 @@ def runs(rows):
     return spans
 
 
-@jit
+@inner
+def copy_block(K, members, block):
+    """The values of K among the members of a block, next to each other."""
+    for r in range(members.size):
+        row = K[members[r]]
+        for c in range(members.size):
+            block[r, c] = row[members[c]]
+
+
+@inner
 def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, tol, gap_tol, largest, max_steps,
-              complete, memory):  # fmt: skip
-    """Solve one problem in place; (steps, violation left). ``memory`` holds largest^2 values."""
+              memory):  # fmt: skip
+    """Solve one problem in place; (steps, violation left). Without gaps or blocks ``gap_tol``, ``largest`` are None."""
     n = beta.size
     up, down, scratch, delta = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     mark, index, moved = np.empty(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
     steps, rounds, exact = 0, 0, np.zeros(1)
-    size = smallest = min(max(LEAST, min(SMALLEST, n // 4)) if gap_tol > 0 or n > WHOLE else n, largest)
+    size = smallest = n
+    if largest is not None:
+        size = smallest = min(first_size(n, gap_tol), largest)
     while True:
         least, greatest = slopes(f, linear, beta, lower, upper, epsilon, up, down)
         violation = greatest - least
         if not violation > tol or steps >= max_steps:
             return steps, max(violation, 0.0)
-        if gap_tol > 0:
-            level = middle(f, linear, lower, upper, epsilon, beta)
-            dual, gap = proof(f, linear, lower, upper, epsilon, beta, level, exact)
-            if gap <= gap_tol * max(abs(dual), abs(dual + gap)):
-                return steps, violation
-        free = 0
-        for k in range(n):
-            free += is_free(beta[k], lower[k], upper[k])
-        while rounds >= FIRST_ROUNDS and size < largest and size < 1.3 * free + smallest // 2:
-            size = min(2 * size, largest)
-        q = working_set(up, down, beta, lower, upper, size, free, rounds == 0, mark, scratch, index)
+        if gap_tol is not None and gap_reached(f, linear, lower, upper, epsilon, beta, gap_tol, exact):
+            return steps, violation
+        q = n
+        if largest is None:
+            for k in range(n):
+                index[k] = k
+        else:
+            free = 0
+            for k in range(n):
+                free += is_free(beta[k], lower[k], upper[k])
+            while rounds >= FIRST_ROUNDS and size < largest and size < 1.3 * free + smallest // 2:
+                size = min(2 * size, largest)
+            q = working_set(up, down, beta, lower, upper, size, free, rounds == 0, mark, scratch, index)
         own = index[:q]
         block, members = memory[: q * q].reshape(q, q), rows[own]
         b, grad = beta[own], f[own]
+        copy_block(K, members, block)
         for r in range(q):
             grad[r] += linear[own[r]]
-            row = K[members[r]]
-            for c in range(q):
-                block[r, c] = row[members[c]]
-        low, high, goal = lower[own], upper[own], max(0.9 * tol, (INNER if q < n or gap_tol > 0 else 0.0) * violation)
+        share = INNER if q < n or sought(gap_tol) else 0.0
+        low, high, goal = lower[own], upper[own], max(0.9 * tol, share * violation)
         most = min(STEPS_PER_MEMBER * q, max_steps - steps)
         taken, _, _ = pair_block(
-            block, complete, grad, b, low, high, diagonal[members], epsilon, False, False, np.inf, goal, most
+            block, None, grad, b, low, high, diagonal[members], epsilon, False, False, np.inf, goal, most
         )
-        count = 0
+        count = np.int64(0)  # a plain 0 would have take_in compiled on its own
         for r in range(q):
             if b[r] != beta[own[r]]:
                 moved[count], delta[count] = members[r], b[r] - beta[own[r]]
@@ -190,7 +228,29 @@ def solve_one(K, rows, spans, diagonal, linear, lower, upper, epsilon, beta, f, 
         rounds += 1
 
 
-@jit
+@inner
+def sought(gap_tol):
+    """Whether a gap is looked at on the way."""
+    return False if gap_tol is None else gap_tol > 0
+
+
+@inner
+def first_size(n, gap_tol):
+    """Rows of a block at first."""
+    return max(LEAST, min(SMALLEST, n // 4)) if sought(gap_tol) or n > WHOLE else n
+
+
+@inner
+def gap_reached(f, linear, lower, upper, epsilon, beta, gap_tol, exact):
+    """Whether the relative gap is at most ``gap_tol``, which is asked for if it is positive."""
+    if not gap_tol > 0:
+        return False
+    level = middle(f, linear, lower, upper, epsilon, beta)
+    dual, gap = proof(f, linear, lower, upper, epsilon, beta, level, exact)
+    return gap <= gap_tol * max(abs(dual), abs(dual + gap))
+
+
+@inner
 def restart(linear, lower, upper, epsilon, beta, f, factor):
     """The best point t b, 1 <= t <= factor, after all bounds grew by ``factor``; in place."""
     square, slope = 0.0, 0.0
@@ -203,7 +263,7 @@ def restart(linear, lower, upper, epsilon, beta, f, factor):
         f[k] *= t
 
 
-@jit
+@inner
 def middle(f, linear, lower, upper, epsilon, beta):
     """The multiplier of the sum: mean slope of the free variables, else the middle of the interval left."""
     total, count, low, high = 0.0, 0, np.inf, -np.inf
@@ -224,7 +284,7 @@ def middle(f, linear, lower, upper, epsilon, beta):
     return (low + high) / 2
 
 
-@jit
+@inner
 def proof(f, linear, lower, upper, epsilon, beta, level, errors):
     """(dual value, gap): a sum of non-negative terms, each at the worst score that ``errors`` (of f) allow."""
     dual, gap = 0.0, 0.0
@@ -236,7 +296,7 @@ def proof(f, linear, lower, upper, epsilon, beta, level, errors):
     return dual, gap
 
 
-@jit
+@inner
 def rounded_proof(K, rows, spans, f, linear, lower, upper, epsilon, beta, level, largest_value):
     """:func:`proof` for the values before they were rounded to float32: |error of f| <= 2^-24 |K| |beta|."""
     mass = 0.0
@@ -260,7 +320,7 @@ def rounded_proof(K, rows, spans, f, linear, lower, upper, epsilon, beta, level,
     return dual, proof(f, linear, lower, upper, epsilon, beta, level, errors)[1]
 
 
-@jit
+@inner
 def excess(b, slope, low, high, epsilon):
     """How far b is from the least of slope t + eps |t| over low <= t <= high, where low <= 0 <= high."""
     least = min(0.0, low * slope - epsilon * low, high * slope + epsilon * high)
@@ -268,7 +328,7 @@ def excess(b, slope, low, high, epsilon):
 
 
 @jit
-def solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps, complete, report):
+def solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps, report):
     """All tasks at bounds ``cost`` times theirs, from the solutions at cost / factor (0 if factor is 0).
 
     ``beta`` and ``f`` change in place; report[t] becomes steps, violation, intercept, dual value and gap.
@@ -286,7 +346,7 @@ def solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, larges
             restart(p, low, high, epsilon, b, scores, factor)
         report[t, 0], report[t, 1] = solve_one(
             K, rows, spans, diagonal, p, low, high, epsilon, b, scores,
-            tol, gap_tol, largest, max_steps, complete, memory,
+            tol, gap_tol, largest, max_steps, memory,
         )  # fmt: skip
         level = middle(scores, p, low, high, epsilon, b)
         report[t, 2] = -level
@@ -294,12 +354,16 @@ def solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, larges
 
 
 @jit
-def solve_together(K, diagonal, tasks, beta, f, tols, largest, max_steps, complete, first, stride, steps, violations):
+def solve_together(K, diagonal, tasks, beta, f, tols, largest, max_steps, first, stride, steps, violations):
     """Tasks first, first + stride, ... to violations of ``tols``, from ``beta``, feasible, with its scores ``f``.
 
-    Scores of NaN are computed here. All but ``tasks`` and what it starts with is written in place.
+    Scores of NaN are computed here. All but ``tasks`` and what it starts with is written in place. ``largest`` is None
+    where no task has more than WHOLE rows.
     """
-    pointers, memory = tasks.pointers, np.empty(min(largest, K.shape[0]) ** 2, K.dtype)
+    pointers, size = tasks.pointers, min(WHOLE, K.shape[0])
+    if largest is not None:
+        size = min(largest, K.shape[0])
+    memory = np.empty(size**2, K.dtype)
     for t in range(first, pointers.size - 1, stride):
         begin, end = pointers[t], pointers[t + 1]
         rows, b, scores = tasks.rows[begin:end], beta[begin:end], f[begin:end]
@@ -308,15 +372,15 @@ def solve_together(K, diagonal, tasks, beta, f, tols, largest, max_steps, comple
             fresh_scores(K, rows, spans, b, scores)
         steps[t], violations[t] = solve_one(
             K, rows, spans, diagonal, tasks.linear[begin:end], tasks.lower[begin:end], tasks.upper[begin:end],
-            tasks.epsilon, b, scores, tols[t], 0.0, largest, max_steps, complete, memory,
+            tasks.epsilon, b, scores, tols[t], None, largest, max_steps, memory,
         )  # fmt: skip
 
 
-@jit
+@inner
 def fresh_scores(K, rows, spans, beta, f):
     """f = K beta on the rows of a task."""
     f[:] = 0.0
-    lines, delta, count = np.empty(rows.size, np.int64), np.empty(rows.size), 0
+    lines, delta, count = np.empty(rows.size, np.int64), np.empty(rows.size), np.int64(0)
     for k in range(rows.size):
         if beta[k] != 0:
             lines[count], delta[count] = rows[k], beta[k]

@@ -1,8 +1,9 @@
 """Kernel rows by blocks that stay in the first-level cache: dot products, program, and sums in one go.
 
 Problem: out[slots[i]] = k(a_i, .) and f[t] += sum_i weight_it k(a_i, .), for rows a_i against columns (the other rows),
-either of the two left out if not wanted. Kernels whose program reads one dot product; a Gaussian is computed while the
-products are in registers, other programs by the interpreter.
+either of the two left out if not wanted. Kernels whose program reads one dot product: a Gaussian (``rate``; its scalars
+are the squared norms alone) is computed while the products are in registers, other programs (``code``) by the
+interpreter, and without either the products are the values. What is None is not compiled.
 Cost per value: d / 16 or (non-zeros of a_i) / 16 multiply-adds of a vector, and the program's. Nothing of size m x n
 is written unless ``out`` is wanted: below about 100 features computing a value again is cheaper than fetching it.
 With a ``mirror`` (k, m) rows and columns are the same: each pair is computed once, in the block of the later one, and
@@ -14,18 +15,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import jit
-from maxmargin.backends._numba.program import GAUSSIAN, LOAD, evaluate
+from maxmargin.backends._numba._jit import inner, jit
+from maxmargin.backends._numba.program import evaluate
 from maxmargin.backends._numba.vectors import (
     ROWS,
     VECTOR,
     WIDE,
     add_rows,
     aligned,
-    dense_dots,
-    dense_gaussians,
-    sparse_dots,
-    sparse_gaussians,
+    dense_values,
+    sparse_values,
 )
 from maxmargin.backends._rows import PANEL, Csr
 
@@ -38,25 +37,21 @@ GROUP = 64
 
 
 @jit
-def stream_dense(panels, A, left, right, code, weights, f, slots, out, short_sum, sides, mirror, first, last):
+def stream_dense(panels, A, left, right, code, rate, weights, f, slots, out, short_sum, sides, mirror, first, last):
     """Columns first..last - 1, with ``panels`` (n / lanes, d, lanes) and dense rows A, padded to ROWS with zeros."""
     lanes, d = panels.shape[2], A.shape[1]
-    block, stack = aligned(ROWS * WIDTH, A), np.empty((code.depth + 1, WIDTH), A.dtype)
+    block, stack = aligned(ROWS * WIDTH, A), stack_of(code, WIDTH, A)
     short, flat_A, flat_panels = aligned(f.shape[0] * WIDTH, A), A.reshape(-1), panels.reshape(-1)
-    s, t, rate = norms(code, left, 0, left.shape[1], A), norms(code, right, 0, 0, A), rate_of(code, A)
+    s = norms(rate, left, np.int64(0), left.shape[1], A)  # a plain 0 would be compiled on its own
     for start in range(first, last, WIDTH):
         width = min(WIDTH, last - start)
         height = start + width if mirror.shape[0] > 0 else left.shape[1]
-        if rate.size > 0:
-            t = norms(code, right, start, start + width, A)
+        t = norms(rate, right, start, start + width, A)
         for i in range(0, height, ROWS):
             for c in range(0, width, lanes):
-                if rate.size > 0:
-                    dense_gaussians(flat_A, i * d, d, flat_panels, (start + c) * d, block, c, WIDTH, s, i, t, c, rate)
-                else:
-                    dense_dots(flat_A, i * d, d, flat_panels, (start + c) * d, block, c, WIDTH)
+                dense_values(flat_A, i * d, d, flat_panels, (start + c) * d, block, c, WIDTH, s, i, t, c, rate)
             rows = min(ROWS, height - i)
-            if rate.size == 0:
+            if code is not None:
                 interpret(code, block, 0, WIDTH, left, i, rows, right, start, width, stack)
             use_rows(block, 0, WIDTH, i, rows, start, width, weights, short, slots, out, sides, mirror)
             if (i + ROWS) % short_sum == 0 or i + ROWS >= height:
@@ -64,7 +59,7 @@ def stream_dense(panels, A, left, right, code, weights, f, slots, out, short_sum
 
 
 @jit
-def stream_tasks(pointers, rows, X, scalars, code, coef, short_sum, first, step, f):
+def stream_tasks(pointers, rows, X, scalars, code, rate, coef, short_sum, first, step, f):
     """f[:, p] = sum_q coef[:, q] k(x_p, x_q) over the positions q of p's own task, for tasks first, first + step, ...
 
     Task t has the positions pointers[t] to pointers[t + 1]; ``rows`` says which row of X each of them is.
@@ -91,36 +86,33 @@ def stream_tasks(pointers, rows, X, scalars, code, coef, short_sum, first, step,
         none, sums = np.empty((0, 0), X.dtype), np.zeros((k, n))
         nowhere = np.empty(0, np.intp), np.empty((0, n), X.dtype)
         A, left = A[: (m + ROWS - 1) // ROWS * ROWS], left[:, :m].copy()
-        stream_dense(panels, A, left, right, code, table, sums, *nowhere, short_sum, none, np.empty((0, 0)), 0, n)
+        stream_dense(panels, A, left, right, code, rate, table, sums, *nowhere, short_sum, none, np.empty((0, 0)), 0, n)
         f[:, begin : begin + n] = sums
 
 
 @jit
 def stream_sparse(
-    columns_of, rows_of, d, stride, left, right, code, weights, f, slots, out, short_sum, sides, mirror, first, last
-):
+    columns_of, rows_of, d, stride, left, right, code, rate, weights, f, slots, out, short_sum,
+    sides, mirror, first, last,
+):  # fmt: skip
     """Columns first..last - 1 by ``stride``; both sides are sparse, the columns are made dense a block at a time."""
     indices, data = rows_of.indices, rows_of.data
     lanes = WIDE * VECTOR // data.itemsize
-    block, stack = aligned(GROUP * stride, data), np.empty((code.depth + 1, stride), data.dtype)
+    block, stack = aligned(GROUP * stride, data), stack_of(code, stride, data)
     short, panel = aligned(f.shape[0] * stride, data), aligned(d * stride, data)
-    s, t, rate = norms(code, left, 0, left.shape[1], data), norms(code, right, 0, 0, data), rate_of(code, data)
+    s = norms(rate, left, np.int64(0), left.shape[1], data)
     for start in range(first, last, stride):
         width = min(stride, last - start)
         spread_out(columns_of, start, width, lanes, d, panel, True)
         height = start + width if mirror.shape[0] > 0 else left.shape[1]
-        if rate.size > 0:
-            t = norms(code, right, start, start + width, data)
+        t = norms(rate, right, start, start + width, data)
         for i in range(0, height, GROUP):
             group = min(GROUP, height - i)
             for c in range(0, width, lanes):
                 for r in range(group):
                     begin, end, o = rows_of.indptr[i + r], rows_of.indptr[i + r + 1], r * stride + c
-                    if rate.size > 0:
-                        sparse_gaussians(indices, data, begin, end, panel, c * d, block, o, s, i + r, t, c, rate)
-                    else:
-                        sparse_dots(indices, data, begin, end, panel, c * d, block, o)
-            if rate.size == 0:
+                    sparse_values(indices, data, begin, end, panel, c * d, block, o, s, i + r, t, c, rate)
+            if code is not None:
                 interpret(code, block, 0, stride, left, i, group, right, start, width, stack)
             for r in range(0, group, ROWS):
                 rows = min(ROWS, group - r)
@@ -132,30 +124,26 @@ def stream_sparse(
         spread_out(columns_of, start, width, lanes, d, panel, False)
 
 
-@jit
-def rate_of(code, like):
-    """-gamma of a Gaussian exp(-gamma ||x - z||^2), as an array of one number; empty for other programs."""
-    rate = np.zeros(1, like.dtype)
-    operations, constants = code.operations, code.constants
-    if operations.shape[0] == 2 and operations[0, 0] == LOAD and operations[1, 0] == GAUSSIAN:
-        rate[0] = constants[1, 0]
-        if constants[1, 1] == 0 and rate[0] <= 0:
-            return rate
-    return rate[:0]
-
-
-@jit
-def norms(code, scalars, first, last, like):
+@inner
+def norms(rate, scalars, first, last, like):
     """The squared norms of rows first..last - 1 for a Gaussian, and zeros behind them as far as a block may read."""
     out = aligned(last - first + WIDTH, like)
-    if scalars.shape[0] > 0:
-        operand = code.operations[code.operations.shape[0] - 1, 1]
+    if rate is not None:
         for k in range(first, last):
-            out[k - first] = scalars[operand, k]
+            out[k - first] = scalars[0, k]
     return out
 
 
-@jit
+@inner
+def stack_of(code, width, like):
+    """Lines for the interpreter."""
+    depth = 0
+    if code is not None:
+        depth = code.depth + 1
+    return np.empty((depth, width), like.dtype)
+
+
+@inner
 def spread_out(columns_of, start, width, lanes, d, panel, write):
     """Sparse rows start..start + width - 1 as dense columns, ``lanes`` of them side by side; or zeros again."""
     if not write and d <= WIPED:
@@ -167,7 +155,7 @@ def spread_out(columns_of, start, width, lanes, d, panel, write):
             panel[corner + columns_of.indices[j] * lanes] = columns_of.data[j] if write else 0.0
 
 
-@jit
+@inner
 def interpret(code, block, o, stride, left, i, rows, right, start, width, stack):
     """Turn the dot products of rows i.. in block[o:], block[o + stride:], ... into kernel values."""
     values = block.reshape(1, -1, stride)
@@ -177,7 +165,7 @@ def interpret(code, block, o, stride, left, i, rows, right, start, width, stack)
             block[o + r * stride + c] = stack[0, c]
 
 
-@jit
+@inner
 def use_rows(block, o, stride, i, rows, start, width, weights, short, slots, out, sides, mirror):
     """Keep kernel values of up to ROWS rows if asked to, and add them to the sums."""
     place, k = np.uint64(start), short.size // stride
@@ -202,7 +190,7 @@ def use_rows(block, o, stride, i, rows, start, width, weights, short, slots, out
                 short[total + c] += weight * block[line + c]
 
 
-@jit
+@inner
 def reflect(line, place, i, sides, mirror):
     """What the columns place, place + 1, ... give row i."""
     for t in range(mirror.shape[0]):
@@ -212,7 +200,7 @@ def reflect(line, place, i, sides, mirror):
         mirror[t, i] += total
 
 
-@jit
+@inner
 def flush(short, stride, f, start, width):
     """Short sums go into the float64 ones."""
     place = np.uint64(start)

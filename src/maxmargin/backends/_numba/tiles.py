@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner, jit
 
 #: Rows of the dense side handled together, so that one non-zero and its index serve them all.
 PANEL = 64
@@ -36,7 +36,7 @@ def sparse_dot(A, indptr, indices, data, out):
                     out[first + r, start + c] = block[c, r]
 
 
-@jit
+@inner
 def add_products(begin, end, indices, data, panel, total):
     """total[r] = sum over one sparse row of value * panel[column, r]."""
     total[:] = 0

@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from maxmargin.backends._numba._jit import jit
+from maxmargin.backends._numba._jit import inner
 from maxmargin.backends._rows import PANEL
 
 #: Bytes of a vector; dense rows multiplied at a time, and with how many vectors; with how many a sparse row is.
@@ -130,8 +130,10 @@ class _Norms(NamedTuple):
     rate: Any
 
     @staticmethod
-    def of(context: Any, builder: Any, kinds: Any, args: Any) -> _Norms:
-        """From the arguments s, i, t, j, rate of an intrinsic (``rate`` being the first element of an array)."""
+    def of(context: Any, builder: Any, kinds: Any, args: Any) -> _Norms | None:
+        """From the arguments s, i, t, j, rate of an intrinsic (the first element of an array, or None: no Gaussian)."""
+        if isinstance(kinds[4], types.NoneType):
+            return None
         s, t = (_at(context, builder, kinds[k], args[k], args[k + 1]) for k in (0, 2))
         return _Norms(s, t, _at(context, builder, kinds[4], args[4], _INT(0)))
 
@@ -144,7 +146,7 @@ class _Norms(NamedTuple):
 
 
 def _dense(context: Any, builder: Any, kinds: Any, args: Any, norms: _Norms | None) -> Any:
-    """The values of ROWS rows and a panel, as :func:`dense_dots` and :func:`dense_gaussians` want them."""
+    """The values of ROWS rows and a panel, as :func:`dense_values` wants them."""
     vector = _vector(kinds[0].dtype)
     d, stride, lanes = args[2], args[7], ir.Constant(_INT, PAIR * vector.count)
     rows = [
@@ -167,19 +169,11 @@ def _dense(context: Any, builder: Any, kinds: Any, args: Any, norms: _Norms | No
 
 
 @intrinsic
-def dense_dots(typing_context, A, a, d, panel, p, out, o, stride):  # pragma: no cover - compiled
-    """out[o + r stride + l] = sum_k A[a + r d + k] panel[p + k lanes + l] for ROWS rows r and all lanes l."""
+def dense_values(typing_context, A, a, d, panel, p, out, o, stride, s, i, t, j, rate):  # pragma: no cover - compiled
+    """out[o + r stride + l] = v = sum_k A[a + r d + k] panel[p + k lanes + l] for ROWS rows r and all lanes l.
 
-    def generate(context, builder, signature, args):
-        return _dense(context, builder, signature.args, args, None)
-
-    index = types.intp
-    return types.void(A, index, index, panel, index, out, index, index), generate
-
-
-@intrinsic
-def dense_gaussians(typing_context, A, a, d, panel, p, out, o, stride, s, i, t, j, rate):  # pragma: no cover - compiled
-    """:func:`dense_dots`, and of each product v the value exp(rate[0] max(0, s[i + r] + t[j + l] - 2 v))."""
+    With a ``rate``, exp(rate[0] max(0, s[i + r] + t[j + l] - 2 v)) in its place.
+    """
 
     def generate(context, builder, signature, args):
         norms = _Norms.of(context, builder, signature.args[8:], args[8:])
@@ -212,21 +206,13 @@ def _sparse(context: Any, builder: Any, kinds: Any, args: Any, norms: _Norms | N
 
 
 @intrinsic
-def sparse_dots(typing_context, columns, values, first, last, panel, p, out, o):  # pragma: no cover - compiled
-    """out[o + l] = sum_j values[j] panel[p + columns[j] w + l], j = first..last - 1, for w = WIDE vectors of lanes."""
-
-    def generate(context, builder, signature, args):
-        return _sparse(context, builder, signature.args, args, None)
-
-    index = types.intp
-    return types.void(columns, values, index, index, panel, index, out, index), generate
-
-
-@intrinsic
-def sparse_gaussians(
+def sparse_values(
     typing_context, columns, values, first, last, panel, p, out, o, s, i, t, j, rate
 ):  # pragma: no cover - compiled
-    """:func:`sparse_dots`, and of each product v the value exp(rate[0] max(0, s[i] + t[j + l] - 2 v))."""
+    """out[o + l] = v = sum_j values[j] panel[p + columns[j] w + l], j = first..last - 1, for w = WIDE vectors of lanes.
+
+    With a ``rate``, exp(rate[0] max(0, s[i] + t[j + l] - 2 v)) in its place.
+    """
 
     def generate(context, builder, signature, args):
         norms = _Norms.of(context, builder, signature.args[8:], args[8:])
@@ -257,7 +243,7 @@ def add_rows(typing_context, weights, w, step, block, o, stride, sums, p):  # pr
     return types.void(weights, index, index, block, index, index, sums, index), generate
 
 
-@jit
+@inner
 def aligned(size, like):
     """A flat array of zeros that begins at a multiple of VECTOR bytes, so that no load crosses a cache line."""
     memory = np.zeros(size + VECTOR, like.dtype)
