@@ -16,7 +16,7 @@ from maxmargin.certificates._certificate import Certificate
 from maxmargin.certificates._scores import ROOM, UNDERFLOW, norms
 from maxmargin.delivered import LinearDelivered, LinearTrained
 from maxmargin.kernels.rounding import UNIT, summed, terms
-from maxmargin.losses import Quadratic
+from maxmargin.losses import DualForm, Quadratic
 from maxmargin.penalties import Penalty
 from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem, loss_gap, relative, two_sum
 
@@ -207,7 +207,8 @@ def _over_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: F
         if first:
             heed()
         rows = slice(first, first + BLOCK_ROWS)
-        part = _of_rows(problem.on_rows(rows), f[rows], error[rows], beta[rows])
+        sums_of = _of_quadratic_rows if isinstance(problem.loss, Quadratic) else _of_rows
+        part = sums_of(problem.on_rows(rows), f[rows], error[rows], beta[rows])
         off = max(total[4], part.off)
         total += part
         total[4] = off
@@ -225,11 +226,50 @@ def _of_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: Flo
         worst = np.maximum(*(problem.loss.value(problem.target, at) for at in ends))
         shares = np.maximum(*(loss_gap(problem.loss, problem.target, at, -beta / problem.C) for at in ends))
         costlier, raised = float(problem.C @ worst) - losses, max(0.0, float(problem.C @ shares) - gap)
-    if not isinstance(problem.loss, Quadratic):  # its shares are differences of possibly large numbers
-        u = -beta / problem.C
-        sizes = np.abs(problem.loss.value(problem.target, f)) + np.abs(problem.loss.conjugate(problem.target, u))
-        raised += 16 * UNIT * float(problem.C @ (sizes + np.abs(u * f)))
+    # shares are differences of possibly large numbers
+    u = -beta / problem.C
+    sizes = np.abs(problem.loss.value(problem.target, f)) + np.abs(problem.loss.conjugate(problem.target, u))
+    raised += 16 * UNIT * float(problem.C @ (sizes + np.abs(u * f)))
     return _RowValues(losses, costlier, gap, raised, float(off.max(initial=0.0)), float(np.abs(beta) @ off))
+
+
+def _of_quadratic_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
+    """The same for losses with a quadratic dual, whose coefficients are looked up once."""
+    C, form = problem.C, problem.loss.dual_form(problem.target)
+    u, r, width = -beta / C, f - form.linear, form.upper - form.lower
+    values, shares = _loss_and_share(form, r, u)
+    losses, gap = float(C @ values), float(C @ shares)
+    if np.isfinite(width).all():  # slopes are bounded: so is what an error of the score can do
+        paid = C * error
+        costlier, raised = float(paid @ np.maximum(-form.lower, form.upper)), float(paid @ width)
+    else:  # convex functions of the score: largest at an end
+        ends = [_loss_and_share(form, at, u) for at in (r - error, r + error)]
+        worst, widest = (np.maximum(low, high) for low, high in zip(*ends, strict=True))
+        costlier, raised = float(C @ worst) - losses, max(0.0, float(C @ widest) - gap)
+    off = _off_quadratic(form, r, u)
+    return _RowValues(losses, costlier, gap, raised, float(off.max(initial=0.0)), float(np.abs(beta) @ off))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _loss_and_share(form: DualForm, r: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(losses, what the slopes ``u`` miss of them) of rows r beyond where the loss turns.
+
+    A loss is the largest u r - eps |u| - ridge/2 u^2 within the bounds; the share is a difference of two such values,
+    multiplied out.
+    """
+    away = r if form.eps == 0 else np.sign(r) * np.maximum(np.abs(r) - form.eps, 0.0)
+    if form.ridge > 0:
+        best = np.minimum(np.maximum(away / form.ridge, form.lower), form.upper)
+    else:
+        best = np.where(away > 0, form.upper, np.where(away < 0, form.lower, 0.0))
+    values, shares = best * away, (best - u) * r
+    if form.ridge > 0:
+        values, shares = best * (away - form.ridge / 2 * best), (best - u) * (r - form.ridge / 2 * (best + u))
+    if form.eps > 0:
+        shares -= form.eps * (np.abs(best) - np.abs(u))
+    if not np.isfinite(r).all():  # slope 0 contributes 0 and an infinite one inf
+        values = np.where(best == 0, 0.0, np.where(np.isinf(best), np.inf, values))
+    return values, np.maximum(shares, 0.0)
 
 
 def _weights_raised(problem: LinearProblem, w: FloatArray, v: FloatArray, off: FloatArray) -> float:
@@ -250,13 +290,19 @@ def _weights_raised(problem: LinearProblem, w: FloatArray, v: FloatArray, off: F
 def _off_rows(problem: LinearProblem, f: FloatArray, beta: FloatArray) -> FloatArray:
     if not isinstance(problem.loss, Quadratic):
         return np.abs(beta - problem.slopes(f)) / problem.C
-    form = problem.form
-    grad = f - form.linear + form.ridge * beta
-    room = SNAP * problem.C
-    up = grad + np.where(beta >= -room, form.eps, -form.eps)
-    down = grad + np.where(beta > room, form.eps, -form.eps)
-    rises = np.where(beta < form.upper - room, np.maximum(-up, 0.0), 0.0)
-    return np.maximum(rises, np.where(beta > form.lower + room, np.maximum(down, 0.0), 0.0))
+    form = problem.loss.dual_form(problem.target)
+    return _off_quadratic(form, f - form.linear, -beta / problem.C)
+
+
+def _off_quadratic(form: DualForm, r: FloatArray, u: FloatArray) -> FloatArray:
+    """How far the scores are from where slopes ``u`` are right: they should fall, or rise, and are not at their end."""
+    grad = r - form.ridge * u if form.ridge > 0 else r
+    falls, rises = grad, grad
+    if form.eps > 0:
+        falls = grad + np.where(u <= SNAP, form.eps, -form.eps)
+        rises = grad + np.where(u < -SNAP, form.eps, -form.eps)
+    off = np.where(u > form.lower + SNAP, np.maximum(-falls, 0.0), 0.0)
+    return np.maximum(off, np.where(u < form.upper - SNAP, np.maximum(rises, 0.0), 0.0))
 
 
 def _off_weights(penalty: Penalty, w: FloatArray, v: FloatArray) -> FloatArray:
@@ -305,20 +351,22 @@ class Products:
 
     def combined(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(d, tasks) sums X' beta of dual variables (n, tasks), and bounds on their errors."""
-        v, off, whole = self.combined_near(beta)
+        v, off = self.combined_near(beta)
+        if not self.apart.any():
+            return v, off + 8 * UNIT * np.abs(v)
+        whole = np.array([math.fsum(column.tolist()) for column in beta.T])
         v = v + np.outer(self.apart, whole)
         return v, off + 8 * UNIT * (np.abs(v) + np.outer(np.abs(self.apart), np.abs(whole)))
 
-    def combined_near(self, beta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same for the rows x - c; third, the sums of the dual variables."""
+    def combined_near(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same for the rows x - c."""
         total, count, longest = np.zeros((self.d, beta.shape[1])), 0, 0
         for rows in self._blocks():
             total += self._block(rows).T @ beta[rows]
             count, longest = count + 1, max(longest, rows.stop - rows.start)
-        whole = np.array([math.fsum(column.tolist()) for column in beta.T])
         v, sums = total / self.scaling.scale[:, None], np.abs(beta).sum(axis=0)
         off = ROOM * (summed(count + longest + 8) * np.outer(self.near, sums) + 8 * UNIT * np.abs(v))
-        return v, off, whole
+        return v, off
 
     def sizes(self) -> FloatArray:
         """At least ||x - c|| of every row."""
@@ -330,8 +378,10 @@ class Products:
         return ROOM * np.concatenate([np.zeros(0), *found]) + UNDERFLOW
 
     def _block(self, rows: slice) -> Any:
+        if not self.dense:
+            return self.X  # all of them at once; a product with float64 numbers is made of such
         block = self.X[rows].astype(np.float64, copy=False)
-        return block - self.origin if self.dense and self.origin.any() else block
+        return block - self.origin if self.origin.any() else block
 
     def _blocks(self) -> Iterator[slice]:
         n = self.X.shape[0]
@@ -350,8 +400,8 @@ def _largest(X: RowData, scaling: Scaling) -> FloatArray:
         high, low = X.max(axis=0).astype(np.float64), X.min(axis=0).astype(np.float64)
         return np.maximum(np.abs(high - scaling.center), np.abs(low - scaling.center)) / scaling.scale
     plain = bool((scaling.scale == 1.0).all())
-    largest = np.max(np.abs(X.data) if plain else np.abs(X.data) / scaling.scale[X.indices], initial=0.0)
-    return np.full(X.shape[1], float(largest))
+    values = X.data if plain else X.data / scaling.scale[X.indices]
+    return np.full(X.shape[1], max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))))
 
 
 def judge_linear_all_classes(
@@ -367,7 +417,7 @@ def judge_linear_all_classes(
     products = Products(X, scaling, problem.fit_intercept)
     f, error, drift = products.scores(coef.T, intercept)
     inside = problem.inside(alpha)
-    v, off, _ = products.combined_near(inside)
+    v, off = products.combined_near(inside)
     off = off + problem.imbalance(inside) * products.near[:, None]
     W = coef * scaling.scale
     away = np.abs(W - v.T) + off.T
