@@ -411,7 +411,7 @@ def _largest(X: RowData, scaling: Scaling) -> FloatArray:
 
 
 def _extreme(of: np.ufunc, X: Array) -> Array:
-    """The largest or smallest value of every column; many rows side by side make the long lines that NumPy is quick on."""
+    """The largest or smallest value of every column: many rows side by side make long lines, on which NumPy is quick."""
     height = min(SIDE_BY_SIDE, len(X))
     whole = len(X) - len(X) % height
     wide = of.reduce(X[:whole].reshape(-1, height * X.shape[1]), axis=0).reshape(height, X.shape[1])

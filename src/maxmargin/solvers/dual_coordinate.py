@@ -31,7 +31,7 @@ LEAST_STEP, LARGEST_STEP = 0.02, 0.3
 LOOK_AGAIN = 300
 #: Epochs after which to ask whether a Newton walk would pay, the passes since the last look from which on it may, and
 #: its multiplications per non-zero visited that do.
-ASK, CRAWLED, NEWTON_PAYS = 20, 3, 8
+ASK, CRAWLED, NEWTON_PAYS = 20, 3, 800
 #: Passes that a start elsewhere than at 0 counts for: which rows are inside their bounds is known better.
 WARM_PASSES = 1000
 #: Most rows inside their bounds that are moved together.

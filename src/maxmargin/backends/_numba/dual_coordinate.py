@@ -3,8 +3,8 @@
 Row i moves to the minimum of 1/2 Q_i d^2 + g_i d + eps |beta_i + d| within its bounds, where
 g_i = x_i.w + b - linear_i + ridge_i beta_i and Q_i = ||x_i||^2 + ridge_i (+ rate, with an intercept): Hsieh et al.
 2008. Rows at a bound whose slope keeps them there by more than any row of the last epoch was off are left out
-("shrunk", ibid.). Blocks of neighbouring rows come in random order.
-With an intercept b = shift + rate sum(beta): the method of multipliers on sum(beta) = 0.
+("shrunk", ibid.). Rows, or without an intercept blocks of neighbours, come in random order. With an intercept
+b = shift + rate sum(beta): the method of multipliers on sum(beta) = 0.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ def moved(g, b, q, low, high, eps):
 @jit
 def epoch(rows, w, beta, form, q, active, count, sums, old, seed):
     """(rows still active, worst upward slope, worst downward slope, next seed); ``sums`` = (shift, rate, sum beta)."""
-    blocks = np.arange((count + BLOCK - 1) // BLOCK)
+    height = 1 if sums[1] > 0 else BLOCK  # an intercept ties all rows: neighbours that keep coming together slow it down
+    blocks = np.arange((count + height - 1) // height)
     seed = shuffle(blocks, len(blocks), seed)
     lowest, highest = 0.0, 0.0
     for block in blocks:
-        for k in range(block * BLOCK, min(count, (block + 1) * BLOCK)):
+        for k in range(block * height, min(count, (block + 1) * height)):
             i = active[k]
             b = beta[i]
             g = dot(rows, w, i) + sums[0] + sums[1] * sums[2] - form.linear[i] + form.ridge[i] * b
