@@ -211,8 +211,7 @@ def _over_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: F
         if first:
             heed()
         rows = slice(first, first + BLOCK_ROWS)
-        sums_of = _of_quadratic_rows if isinstance(problem.loss, Quadratic) else _of_rows
-        part = sums_of(problem.on_rows(rows), f[rows], error[rows], beta[rows])
+        part = _of_rows(problem.on_rows(rows), f[rows], error[rows], beta[rows])
         off = max(total[4], part.off)
         total += part
         total[4] = off
@@ -220,6 +219,8 @@ def _over_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: F
 
 
 def _of_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
+    if isinstance(problem.loss, Quadratic):
+        return _of_quadratic_rows(problem.loss.dual_form(problem.target), problem.C, f, error, beta)
     losses, gap = float(problem.C @ problem.loss.value(problem.target, f)), problem.row_gap(f, beta)
     off = _off_rows(problem, f, beta)
     lower, upper = problem.bounds
@@ -237,9 +238,8 @@ def _of_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: Flo
     return _RowValues(losses, costlier, gap, raised, float(off.max(initial=0.0)), float(np.abs(beta) @ off))
 
 
-def _of_quadratic_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
+def _of_quadratic_rows(form: DualForm, C: FloatArray, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
     """The same for losses with a quadratic dual, whose coefficients are looked up once."""
-    C, form = problem.C, problem.loss.dual_form(problem.target)
     u, r, width = -beta / C, f - form.linear, form.upper - form.lower
     values, shares = _loss_and_share(form, r, u)
     losses, gap = float(C @ values), float(C @ shares)
@@ -411,7 +411,7 @@ def _largest(X: RowData, scaling: Scaling) -> FloatArray:
 
 
 def _extreme(of: np.ufunc, X: Array) -> Array:
-    """The largest or smallest value of every column: many rows side by side make long lines, on which NumPy is quick."""
+    """The largest or smallest value of every column: rows side by side make long lines, on which NumPy is quick."""
     height = min(SIDE_BY_SIDE, len(X))
     whole = len(X) - len(X) % height
     wide = of.reduce(X[:whole].reshape(-1, height * X.shape[1]), axis=0).reshape(height, X.shape[1])

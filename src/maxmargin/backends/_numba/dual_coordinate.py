@@ -54,7 +54,7 @@ def moved(g, b, q, low, high, eps):
 @jit
 def epoch(rows, w, beta, form, q, active, count, sums, old, seed):
     """(rows still active, worst upward slope, worst downward slope, next seed); ``sums`` = (shift, rate, sum beta)."""
-    height = 1 if sums[1] > 0 else BLOCK  # an intercept ties all rows: neighbours that keep coming together slow it down
+    height = 1 if sums[1] > 0 else BLOCK  # an intercept ties all rows: the same neighbours time and again slow it down
     blocks = np.arange((count + height - 1) // height)
     seed = shuffle(blocks, len(blocks), seed)
     lowest, highest = 0.0, 0.0
