@@ -31,9 +31,9 @@ LEAST_STEP, LARGEST_STEP = 0.02, 0.3
 LOOK_AGAIN = 300
 #: Epochs after which to ask whether a Newton walk would pay, the passes since the last look from which on it may, and
 #: its multiplications per non-zero visited that do.
-ASK, CRAWLED, NEWTON_PAYS = 20, 3, 800
+ASK, CRAWLED, NEWTON_PAYS = 20, 3, 100
 #: Passes that a start elsewhere than at 0 counts for: which rows are inside their bounds is known better.
-WARM_PASSES = 1000
+WARM_PASSES = 80
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
 #: Rows of zeros have no curvature: with this they move to a bound.
