@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,21 +13,17 @@ from maxmargin._types import Array, FloatArray, RowData
 from maxmargin._validation import Scaling
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate
+from maxmargin.certificates._linear_rows import off_rows, over_rows
 from maxmargin.certificates._scores import ROOM, UNDERFLOW, norms
 from maxmargin.delivered import LinearDelivered, LinearTrained
 from maxmargin.kernels.rounding import UNIT, summed, terms
-from maxmargin.losses import DualForm, Quadratic
 from maxmargin.penalties import Penalty
-from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem, loss_gap, relative, two_sum
+from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem, relative, two_sum
 
 #: Values of X that are converted to float64 at a time.
 BLOCK_VALUES = 2**17
-#: Rows that are judged at a time: what is computed on the way stays in the cache.
-BLOCK_ROWS = 2**13
 #: Dense rows that are put side by side to find the largest values of their columns.
 SIDE_BY_SIDE = 64
-#: Dual variables within this relative distance of a bound count as on it when the KKT violation is measured.
-SNAP = 1e-6
 #: Errors of the scores of sparse rows, in margins, from which on a third pass over X for a closer bound is worth it.
 CRUDE = 1e-9
 #: Rounding steps between a score and its cost.
@@ -78,7 +74,7 @@ def _dual_point(task: LinearDelivered, f: FloatArray) -> FloatArray:
         rest, (lower, upper) = math.fsum(beta.tolist()), problem.bounds
         room = (beta - rest >= lower) & (beta - rest <= upper) & (beta != 0)
         if room.any():  # one row makes up for what rounding has left
-            beta[int(np.argmin(np.where(room, _off_rows(problem, f, beta), np.inf)))] -= rest
+            beta[int(np.argmin(np.where(room, off_rows(problem, f, beta), np.inf)))] -= rest
     return beta
 
 
@@ -105,7 +101,7 @@ def _judged(
         factor = problem.penalty.into_domain(np.abs(v) + off_v)
         factor = factor if factor == 1.0 else factor * (1.0 - summed(8))
         beta, v = factor * beta, factor * v
-    rows = _over_rows(problem, f, error + _slips(problem, w, f), beta)
+    rows = over_rows(problem, f, error + _slips(problem, w, f), beta)
     here = rows.gap + problem.weight_gap(w, v)  # infinite outside the dual's domain
     spread = rows.raised + _weights_raised(problem, w, v, off_v)
     spread += drift * float(np.abs(beta).sum())
@@ -193,89 +189,6 @@ def _slips(problem: LinearProblem, w: FloatArray, f: FloatArray) -> FloatArray:
     return 2 * np.abs(lost) + np.where(apart == 0, 0.0, STEPS * UNIT * (np.abs(apart) + np.abs(problem.target) + 1.0))
 
 
-class _RowValues(NamedTuple):
-    """Sums over the rows: losses, shares of the gap, and how much larger they can be within the scores' errors."""
-
-    losses: float = 0.0
-    costlier: float = 0.0
-    gap: float = 0.0
-    raised: float = 0.0
-    off: float = 0.0  # the largest distance of a score from where beta wants it
-    push: float = 0.0  # the sum of these distances times |beta|
-
-
-def _over_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
-    """The sums over all rows, a block at a time."""
-    total = np.zeros(6)
-    for first in range(0, len(f), BLOCK_ROWS):
-        if first:
-            heed()
-        rows = slice(first, first + BLOCK_ROWS)
-        part = _of_rows(problem.on_rows(rows), f[rows], error[rows], beta[rows])
-        off = max(total[4], part.off)
-        total += part
-        total[4] = off
-    return _RowValues(*total.tolist())
-
-
-def _of_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
-    if isinstance(problem.loss, Quadratic):
-        return _of_quadratic_rows(problem.loss.dual_form(problem.target), problem.C, f, error, beta)
-    losses, gap = float(problem.C @ problem.loss.value(problem.target, f)), problem.row_gap(f, beta)
-    off = _off_rows(problem, f, beta)
-    lower, upper = problem.bounds
-    if np.isfinite(upper - lower).all():  # slopes are bounded: so is what an error of the score can do
-        costlier, raised = float(error @ np.maximum(np.abs(lower), np.abs(upper))), float(error @ (upper - lower))
-    else:  # convex functions of the score: largest at an end
-        ends = f - error, f + error
-        worst = np.maximum(*(problem.loss.value(problem.target, at) for at in ends))
-        shares = np.maximum(*(loss_gap(problem.loss, problem.target, at, -beta / problem.C) for at in ends))
-        costlier, raised = float(problem.C @ worst) - losses, max(0.0, float(problem.C @ shares) - gap)
-    # shares are differences of possibly large numbers
-    u = -beta / problem.C
-    sizes = np.abs(problem.loss.value(problem.target, f)) + np.abs(problem.loss.conjugate(problem.target, u))
-    raised += 16 * UNIT * float(problem.C @ (sizes + np.abs(u * f)))
-    return _RowValues(losses, costlier, gap, raised, float(off.max(initial=0.0)), float(np.abs(beta) @ off))
-
-
-def _of_quadratic_rows(form: DualForm, C: FloatArray, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
-    """The same for losses with a quadratic dual, whose coefficients are looked up once."""
-    u, r, width = -beta / C, f - form.linear, form.upper - form.lower
-    values, shares = _loss_and_share(form, r, u)
-    losses, gap = float(C @ values), float(C @ shares)
-    if np.isfinite(width).all():  # slopes are bounded: so is what an error of the score can do
-        paid = C * error
-        costlier, raised = float(paid @ np.maximum(-form.lower, form.upper)), float(paid @ width)
-    else:  # convex functions of the score: largest at an end
-        ends = [_loss_and_share(form, at, u) for at in (r - error, r + error)]
-        worst, widest = (np.maximum(low, high) for low, high in zip(*ends, strict=True))
-        costlier, raised = float(C @ worst) - losses, max(0.0, float(C @ widest) - gap)
-    off = _off_quadratic(form, r, u)
-    return _RowValues(losses, costlier, gap, raised, float(off.max(initial=0.0)), float(np.abs(beta) @ off))
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _loss_and_share(form: DualForm, r: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(losses, what the slopes ``u`` miss of them) of rows r beyond where the loss turns.
-
-    A loss is the largest u r - eps |u| - ridge/2 u^2 within the bounds; the share is a difference of two such values,
-    multiplied out.
-    """
-    away = r if form.eps == 0 else np.sign(r) * np.maximum(np.abs(r) - form.eps, 0.0)
-    if form.ridge > 0:
-        best = np.minimum(np.maximum(away / form.ridge, form.lower), form.upper)
-    else:
-        best = np.where(away > 0, form.upper, np.where(away < 0, form.lower, 0.0))
-    values, shares = best * away, (best - u) * r
-    if form.ridge > 0:
-        values, shares = best * (away - form.ridge / 2 * best), (best - u) * (r - form.ridge / 2 * (best + u))
-    if form.eps > 0:
-        shares -= form.eps * (np.abs(best) - np.abs(u))
-    if not np.isfinite(r).all():  # slope 0 contributes 0 and an infinite one inf
-        values = np.where(best == 0, 0.0, np.where(np.isinf(best), np.inf, values))
-    return values, np.maximum(shares, 0.0)
-
-
 def _weights_raised(problem: LinearProblem, w: FloatArray, v: FloatArray, off: FloatArray) -> float:
     """How much larger the weights' share of the gap can be at sums within ``off`` of v."""
     penalty, rounding = problem.penalty, summed(len(w) + 8)
@@ -289,24 +202,6 @@ def _weights_raised(problem: LinearProblem, w: FloatArray, v: FloatArray, off: F
         more = off / q + 4 * UNIT * (np.abs(w) + np.abs(v) / q)
         raised += q / 2 * float((more * (2 * away + more)).sum())
     return raised
-
-
-def _off_rows(problem: LinearProblem, f: FloatArray, beta: FloatArray) -> FloatArray:
-    if not isinstance(problem.loss, Quadratic):
-        return np.abs(beta - problem.slopes(f)) / problem.C
-    form = problem.loss.dual_form(problem.target)
-    return _off_quadratic(form, f - form.linear, -beta / problem.C)
-
-
-def _off_quadratic(form: DualForm, r: FloatArray, u: FloatArray) -> FloatArray:
-    """How far the scores are from where slopes ``u`` are right: they should fall, or rise, and are not at their end."""
-    grad = r - form.ridge * u if form.ridge > 0 else r
-    falls, rises = grad, grad
-    if form.eps > 0:
-        falls = grad + np.where(u <= SNAP, form.eps, -form.eps)
-        rises = grad + np.where(u < -SNAP, form.eps, -form.eps)
-    off = np.where(u > form.lower + SNAP, np.maximum(-falls, 0.0), 0.0)
-    return np.maximum(off, np.where(u < form.upper - SNAP, np.maximum(rises, 0.0), 0.0))
 
 
 def _off_weights(penalty: Penalty, w: FloatArray, v: FloatArray) -> FloatArray:

@@ -63,7 +63,7 @@ def dual_ascent(
     """
     run = _Run(backend, problem, design, point, watch, 0)
     for _ in range(epochs):
-        if watch.must_stop(0) or run._epoch() == 0:
+        if watch.must_stop(0) or run._epochs(0.0, 1)[1] == 0:
             break
     beta: FloatArray = problem.feasible(run.beta)
     return beta
@@ -84,6 +84,7 @@ class _Run:
         rate = float(np.median(squares) or np.mean(squares) or 1.0) if problem.fit_intercept else 0.0
         self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
         self.q = np.maximum(design.squares + ridge + rate, LEAST_CURVATURE)
+        self.active, self.count = np.arange(design.n), design.n
         self.old = np.array([-np.inf, np.inf])  # worst slopes of the last epoch
         self.visited = 0  # rows
         self.looked = -WARM_PASSES * design.n if self.beta.any() else 0  # rows visited at the last look
@@ -119,26 +120,25 @@ class _Run:
         Rows that were left out may be off by more: the gap counts them, and the first epoch after a look is of all.
         """
         self.active, self.count = np.arange(self.design.n), self.design.n
-        for epoch in range(LOOK_AGAIN):
-            violation = self._epoch()
+        done = 0
+        while done < LOOK_AGAIN:
+            taken, violation = self._epochs(width, ASK - done % ASK)
+            done += taken
             if violation <= width or self.watch.must_stop(self.passes):
                 break
-            if epoch % ASK == ASK - 1 and self._newton_pays():
+            if done % ASK == 0 and self._newton_pays():
                 break
         return violation
 
-    def _epoch(self) -> float:
-        """All active rows once; the width of the violated interval."""
-        self.visited += self.count
-        self.count, lowest, highest, seed = self.backend.coordinate_epoch(
+    def _epochs(self, width: float, most: int) -> tuple[int, float]:
+        """(epochs taken, width of the violated interval): active rows until that is small, or about a pass."""
+        self.count, violation, done, visited, seed = self.backend.coordinate_epochs(
             self.design.X, self.w, self.beta, self.form, self.q, self.active, self.count, self.sums, self.old,
-            self.seed,
+            self.seed, width, most,
         )  # fmt: skip
         self.seed = np.uint64(seed)
-        self.old[:] = (lowest if lowest < 0 else -np.inf, highest if highest > 0 else np.inf)
-        off = abs(self.sums[1] * self.sums[2])
-        self.sums[0] += self.sums[1] * self.sums[2]
-        return highest - lowest + off
+        self.visited += visited
+        return done, violation
 
     @property
     def _least_free(self) -> int:

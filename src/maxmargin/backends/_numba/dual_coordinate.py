@@ -77,3 +77,23 @@ def epoch(rows, w, beta, form, q, active, count, sums, old, seed):
         active[left] = active[k]
         left += active[k] >= 0
     return left, lowest, highest, seed
+
+
+@jit
+def epochs(rows, w, beta, form, q, active, count, sums, old, seed, width, most):
+    """Up to ``most`` epochs, until no slope is off by more than ``width`` or as many rows were visited as there are.
+
+    (rows still active, width of the violated interval, epochs, rows visited, next seed); ``old`` and ``sums`` are kept
+    up to date: the shift follows the sum of beta.
+    """
+    done, visited, violation = 0, 0, np.inf
+    while done < most and violation > width and visited < len(beta):
+        visited += count
+        count, lowest, highest, seed = epoch(rows, w, beta, form, q, active, count, sums, old, seed)
+        old[0] = lowest if lowest < 0 else -np.inf
+        old[1] = highest if highest > 0 else np.inf
+        off = sums[1] * sums[2]
+        sums[0] += off
+        violation = highest - lowest + abs(off)
+        done += 1
+    return count, violation, done, visited, seed
