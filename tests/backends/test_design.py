@@ -215,15 +215,18 @@ def test_an_epoch_on_dense_rows_is_one_on_sparse_rows(dtype):
         w, beta, active = np.zeros(17), np.zeros(50), np.arange(50)
         sums, old = np.array([0.0, 0.0, 0.0]), np.array([-np.inf, np.inf])
         q = np.maximum(design.squares, 1e-100)
-        out = get_backend("numba").coordinate_epoch(design.X, w, beta, form, q, active, 50, sums, old, np.uint64(12345))
+        out = get_backend("numba").coordinate_epochs(
+            design.X, w, beta, form, q, active, 50, sums, old, np.uint64(12345), 0.0, 1
+        )
         close(w, full.T @ beta)
         assert (beta >= form.lower).all()
         assert (beta <= form.upper).all()
         assert sums[2] == pytest.approx(beta.sum())
-        assert sorted(active) == list(range(50))
+        assert (out[0], *out[2:4]) == (50, 1, 50)
+        assert active.tolist() == list(range(50))
         results.append((beta, out))
     np.testing.assert_allclose(results[0][0], results[1][0], atol=1e-9)
-    assert results[0][1][3] == results[1][1][3]
+    assert results[0][1][4] == results[1][1][4]
 
 
 def test_rows_without_columns_have_a_curvature_without_a_word_from_blas():

@@ -32,7 +32,7 @@ from maxmargin import (
 from maxmargin._stop import Stopped, asked_to_stop, stops_when
 from maxmargin.backends import backend_for, run_parallel, run_queue
 from maxmargin.calibration import fit_calibrator
-from maxmargin.certificates import _approximation, _linear, _scores
+from maxmargin.certificates import _approximation, _linear, _linear_rows, _scores
 from maxmargin.delivered import NOT_FITTED
 from maxmargin.estimators import _approximation as _approximation_fit
 from maxmargin.estimators import _fit, _kernel_folds, _kernel_online, _least_squares, _many_classes, _proof
@@ -338,7 +338,7 @@ def test_a_proof_that_is_out_of_time_is_no_proof_and_says_so(machine, monkeypatc
     for module in (_scores, _linear, _approximation):
         monkeypatch.setattr(module, "BLOCK_VALUES", 64)
     monkeypatch.setattr(_scores, "SUM", 8)
-    monkeypatch.setattr(_linear, "BLOCK_ROWS", 8)
+    monkeypatch.setattr(_linear_rows, "BLOCK_ROWS", 8)
     machine = clone(machine).set_params(time_limit=1e3)
     assert quiet(machine, Y % 3).certificate_.holds
     monkeypatch.setattr(_proof, "LATE", -2e3)

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from maxmargin._stop import heed
-from maxmargin._types import FloatArray, RowData
+from maxmargin._types import Array, FloatArray, RowData
 from maxmargin._validation import Scaling
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate
+from maxmargin.certificates._linear_rows import off_rows, over_rows
 from maxmargin.certificates._scores import ROOM, UNDERFLOW, norms
 from maxmargin.delivered import LinearDelivered, LinearTrained
 from maxmargin.kernels.rounding import UNIT, summed, terms
-from maxmargin.losses import Quadratic
 from maxmargin.penalties import Penalty
-from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem, loss_gap, relative, two_sum
+from maxmargin.problems import FEASIBILITY_TOL, AllClassesProblem, LinearProblem, relative, two_sum
 
 #: Values of X that are converted to float64 at a time.
 BLOCK_VALUES = 2**17
-#: Rows that are judged at a time: what is computed on the way stays in the cache.
-BLOCK_ROWS = 2**13
-#: Dual variables within this relative distance of a bound count as on it when the KKT violation is measured.
-SNAP = 1e-6
+#: Dense rows that are put side by side to find the largest values of their columns.
+SIDE_BY_SIDE = 64
+#: Errors of the scores of sparse rows, in margins, from which on a third pass over X for a closer bound is worth it.
+CRUDE = 1e-9
 #: Rounding steps between a score and its cost.
 STEPS = 4
 
@@ -74,7 +74,7 @@ def _dual_point(task: LinearDelivered, f: FloatArray) -> FloatArray:
         rest, (lower, upper) = math.fsum(beta.tolist()), problem.bounds
         room = (beta - rest >= lower) & (beta - rest <= upper) & (beta != 0)
         if room.any():  # one row makes up for what rounding has left
-            beta[int(np.argmin(np.where(room, _off_rows(problem, f, beta), np.inf)))] -= rest
+            beta[int(np.argmin(np.where(room, off_rows(problem, f, beta), np.inf)))] -= rest
     return beta
 
 
@@ -101,7 +101,7 @@ def _judged(
         factor = problem.penalty.into_domain(np.abs(v) + off_v)
         factor = factor if factor == 1.0 else factor * (1.0 - summed(8))
         beta, v = factor * beta, factor * v
-    rows = _over_rows(problem, f, error + _slips(problem, w, f), beta)
+    rows = over_rows(problem, f, error + _slips(problem, w, f), beta)
     here = rows.gap + problem.weight_gap(w, v)  # infinite outside the dual's domain
     spread = rows.raised + _weights_raised(problem, w, v, off_v)
     spread += drift * float(np.abs(beta).sum())
@@ -189,49 +189,6 @@ def _slips(problem: LinearProblem, w: FloatArray, f: FloatArray) -> FloatArray:
     return 2 * np.abs(lost) + np.where(apart == 0, 0.0, STEPS * UNIT * (np.abs(apart) + np.abs(problem.target) + 1.0))
 
 
-class _RowValues(NamedTuple):
-    """Sums over the rows: losses, shares of the gap, and how much larger they can be within the scores' errors."""
-
-    losses: float = 0.0
-    costlier: float = 0.0
-    gap: float = 0.0
-    raised: float = 0.0
-    off: float = 0.0  # the largest distance of a score from where beta wants it
-    push: float = 0.0  # the sum of these distances times |beta|
-
-
-def _over_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
-    """The sums over all rows, a block at a time."""
-    total = np.zeros(6)
-    for first in range(0, len(f), BLOCK_ROWS):
-        if first:
-            heed()
-        rows = slice(first, first + BLOCK_ROWS)
-        part = _of_rows(problem.on_rows(rows), f[rows], error[rows], beta[rows])
-        off = max(total[4], part.off)
-        total += part
-        total[4] = off
-    return _RowValues(*total.tolist())
-
-
-def _of_rows(problem: LinearProblem, f: FloatArray, error: FloatArray, beta: FloatArray) -> _RowValues:
-    losses, gap = float(problem.C @ problem.loss.value(problem.target, f)), problem.row_gap(f, beta)
-    off = _off_rows(problem, f, beta)
-    lower, upper = problem.bounds
-    if np.isfinite(upper - lower).all():  # slopes are bounded: so is what an error of the score can do
-        costlier, raised = float(error @ np.maximum(np.abs(lower), np.abs(upper))), float(error @ (upper - lower))
-    else:  # convex functions of the score: largest at an end
-        ends = f - error, f + error
-        worst = np.maximum(*(problem.loss.value(problem.target, at) for at in ends))
-        shares = np.maximum(*(loss_gap(problem.loss, problem.target, at, -beta / problem.C) for at in ends))
-        costlier, raised = float(problem.C @ worst) - losses, max(0.0, float(problem.C @ shares) - gap)
-    if not isinstance(problem.loss, Quadratic):  # its shares are differences of possibly large numbers
-        u = -beta / problem.C
-        sizes = np.abs(problem.loss.value(problem.target, f)) + np.abs(problem.loss.conjugate(problem.target, u))
-        raised += 16 * UNIT * float(problem.C @ (sizes + np.abs(u * f)))
-    return _RowValues(losses, costlier, gap, raised, float(off.max(initial=0.0)), float(np.abs(beta) @ off))
-
-
 def _weights_raised(problem: LinearProblem, w: FloatArray, v: FloatArray, off: FloatArray) -> float:
     """How much larger the weights' share of the gap can be at sums within ``off`` of v."""
     penalty, rounding = problem.penalty, summed(len(w) + 8)
@@ -245,18 +202,6 @@ def _weights_raised(problem: LinearProblem, w: FloatArray, v: FloatArray, off: F
         more = off / q + 4 * UNIT * (np.abs(w) + np.abs(v) / q)
         raised += q / 2 * float((more * (2 * away + more)).sum())
     return raised
-
-
-def _off_rows(problem: LinearProblem, f: FloatArray, beta: FloatArray) -> FloatArray:
-    if not isinstance(problem.loss, Quadratic):
-        return np.abs(beta - problem.slopes(f)) / problem.C
-    form = problem.form
-    grad = f - form.linear + form.ridge * beta
-    room = SNAP * problem.C
-    up = grad + np.where(beta >= -room, form.eps, -form.eps)
-    down = grad + np.where(beta > room, form.eps, -form.eps)
-    rises = np.where(beta < form.upper - room, np.maximum(-up, 0.0), 0.0)
-    return np.maximum(rises, np.where(beta > form.lower + room, np.maximum(down, 0.0), 0.0))
 
 
 def _off_weights(penalty: Penalty, w: FloatArray, v: FloatArray) -> FloatArray:
@@ -299,26 +244,30 @@ class Products:
         weight = np.abs(coef)
         size, far = (self.near * self.scaling.scale) @ weight, np.abs(self.origin) @ weight
         gamma, shift = ROOM * summed(min(self.d, terms(self.X)) + 6), self.origin @ coef + b
+        if not self.dense and (gamma * size > CRUDE).any():  # one large value would stand for all
+            size = ROOM * (np.abs(self.X) @ weight).max(axis=0, initial=0.0)
         drift = np.abs(shift) + ROOM * summed(self.d + 6) * far + 2 * UNIT * np.abs(b)
         moved = np.where(weight.any(axis=0), 2 * UNIT * np.abs(b), 0.0)  # weights of 0 leave the intercept as it is
         return out + shift, gamma * (size + far) + moved, drift
 
     def combined(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(d, tasks) sums X' beta of dual variables (n, tasks), and bounds on their errors."""
-        v, off, whole = self.combined_near(beta)
+        v, off = self.combined_near(beta)
+        if not self.apart.any():
+            return v, off + 8 * UNIT * np.abs(v)
+        whole = np.array([math.fsum(column.tolist()) for column in beta.T])
         v = v + np.outer(self.apart, whole)
         return v, off + 8 * UNIT * (np.abs(v) + np.outer(np.abs(self.apart), np.abs(whole)))
 
-    def combined_near(self, beta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same for the rows x - c; third, the sums of the dual variables."""
+    def combined_near(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same for the rows x - c."""
         total, count, longest = np.zeros((self.d, beta.shape[1])), 0, 0
         for rows in self._blocks():
             total += self._block(rows).T @ beta[rows]
             count, longest = count + 1, max(longest, rows.stop - rows.start)
-        whole = np.array([math.fsum(column.tolist()) for column in beta.T])
         v, sums = total / self.scaling.scale[:, None], np.abs(beta).sum(axis=0)
         off = ROOM * (summed(count + longest + 8) * np.outer(self.near, sums) + 8 * UNIT * np.abs(v))
-        return v, off, whole
+        return v, off
 
     def sizes(self) -> FloatArray:
         """At least ||x - c|| of every row."""
@@ -330,8 +279,10 @@ class Products:
         return ROOM * np.concatenate([np.zeros(0), *found]) + UNDERFLOW
 
     def _block(self, rows: slice) -> Any:
+        if not self.dense:
+            return self.X  # all of them at once; a product with float64 numbers is made of such
         block = self.X[rows].astype(np.float64, copy=False)
-        return block - self.origin if self.dense and self.origin.any() else block
+        return block - self.origin if self.origin.any() else block
 
     def _blocks(self) -> Iterator[slice]:
         n = self.X.shape[0]
@@ -347,11 +298,19 @@ def _largest(X: RowData, scaling: Scaling) -> FloatArray:
     if X.shape[0] == 0:
         return np.zeros(X.shape[1])
     if isinstance(X, np.ndarray):
-        high, low = X.max(axis=0).astype(np.float64), X.min(axis=0).astype(np.float64)
+        high, low = (_extreme(of, X).astype(np.float64) for of in (np.maximum, np.minimum))
         return np.maximum(np.abs(high - scaling.center), np.abs(low - scaling.center)) / scaling.scale
     plain = bool((scaling.scale == 1.0).all())
-    largest = np.max(np.abs(X.data) if plain else np.abs(X.data) / scaling.scale[X.indices], initial=0.0)
-    return np.full(X.shape[1], float(largest))
+    values = X.data if plain else X.data / scaling.scale[X.indices]
+    return np.full(X.shape[1], max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))))
+
+
+def _extreme(of: np.ufunc, X: Array) -> Array:
+    """The largest or smallest value of every column: rows side by side make long lines, on which NumPy is quick."""
+    height = min(SIDE_BY_SIDE, len(X))
+    whole = len(X) - len(X) % height
+    wide = of.reduce(X[:whole].reshape(-1, height * X.shape[1]), axis=0).reshape(height, X.shape[1])
+    return of.reduce(np.concatenate([wide, X[whole:]]), axis=0)
 
 
 def judge_linear_all_classes(
@@ -367,7 +326,7 @@ def judge_linear_all_classes(
     products = Products(X, scaling, problem.fit_intercept)
     f, error, drift = products.scores(coef.T, intercept)
     inside = problem.inside(alpha)
-    v, off, _ = products.combined_near(inside)
+    v, off = products.combined_near(inside)
     off = off + problem.imbalance(inside) * products.near[:, None]
     W = coef * scaling.scale
     away = np.abs(W - v.T) + off.T

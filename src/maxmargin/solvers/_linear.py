@@ -93,7 +93,8 @@ def noted(problem: LinearProblem, watch: Watch, record: Record, w: FloatArray) -
 def made_feasible(problem: LinearProblem, design: Design, point: LinearPoint) -> LinearPoint:
     """The point with its beta within bounds, balanced, and X' beta where the penalty's conjugate is finite."""
     beta = problem.feasible(point.beta)
-    factor = problem.penalty.into_domain(design.combine(beta)) if problem.has_dual else 1.0
+    bounded = problem.has_dual and problem.penalty.quadratic == 0  # else the conjugate is finite everywhere
+    factor = problem.penalty.into_domain(design.combine(beta)) if bounded else 1.0
     return LinearPoint(point.w, point.intercept, beta if factor == 1 else (1 - 1e-15) * factor * beta)
 
 
@@ -105,7 +106,7 @@ def conclude(
     Where several intercepts are best for its weights, it has the one in the middle, whichever solver found the weights.
     """
     point = made_feasible(problem, design, point)
-    f = design.scores(point.w)
+    f = design.scores(point.w) if problem.fit_intercept else np.zeros(0)
     if problem.fit_intercept and not problem.settles_intercept(f + point.intercept):
         point = replace(point, intercept=problem.intercept(f, point.intercept))
         f += point.intercept
@@ -136,8 +137,10 @@ def weightless(problem: LinearProblem, d: int, watch: Watch) -> LinearSolution |
     """
     n = len(problem.target)
     intercept = float(problem.target.min() + problem.target.max()) / 2 if problem.fit_intercept else 0.0
-    if problem.primal(np.zeros(d), np.full(n, intercept)) != 0:
-        return None
+    for rows in (slice(0, 1), slice(None)):  # one row alone tells of most problems
+        some = problem.on_rows(rows)
+        if some.primal(np.zeros(d), np.full(some.n, intercept)) != 0:
+            return None
     watch.note(Record(0, time.perf_counter() - watch.began, 0.0, 0.0, 0.0))
     point = LinearPoint(np.zeros(d), intercept, np.zeros(n))
     return LinearSolution(point, Status.OPTIMAL, 0, tuple(watch.history), time.perf_counter() - watch.began)

@@ -23,14 +23,17 @@ from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, noted
 from maxmargin.solvers._newton import face_step
 
-#: First width of the violated interval at which the gap is looked at, and how it may shrink from look to look.
-FIRST_LOOK, LEAST_STEP, LARGEST_STEP = 0.3, 0.02, 0.3
+#: First width of the violated interval at which the gap is looked at: this, or less for a goal, times its root.
+FIRST_LOOK, FIRST_WIDTH = 0.3, 30.0
+#: How the width may shrink from look to look.
+LEAST_STEP, LARGEST_STEP = 0.02, 0.3
 #: Epochs between two looks at most.
 LOOK_AGAIN = 300
-#: Epochs after which to ask whether a Newton walk would pay, and its multiplications per non-zero visited that do.
-ASK, NEWTON_PAYS = 20, 8
+#: Epochs after which to ask whether a Newton walk would pay, the passes since the last look from which on it may, and
+#: its multiplications per non-zero visited that do.
+ASK, CRAWLED, NEWTON_PAYS = 20, 3, 100
 #: Passes that a start elsewhere than at 0 counts for: which rows are inside their bounds is known better.
-WARM_PASSES = 1000
+WARM_PASSES = 80
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
 #: Rows of zeros have no curvature: with this they move to a bound.
@@ -60,7 +63,7 @@ def dual_ascent(
     """
     run = _Run(backend, problem, design, point, watch, 0)
     for _ in range(epochs):
-        if watch.must_stop(0) or run._epoch() == 0:
+        if watch.must_stop(0) or run._epochs(0.0, 1)[1] == 0:
             break
     beta: FloatArray = problem.feasible(run.beta)
     return beta
@@ -82,13 +85,14 @@ class _Run:
         self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
         self.q = np.maximum(design.squares + ridge + rate, LEAST_CURVATURE)
         self.active, self.count = np.arange(design.n), design.n
-        self.visited = 0  # rows
-        self.last_newton = -WARM_PASSES * design.n if self.beta.any() else 0  # rows visited at the last Newton walk
         self.old = np.array([-np.inf, np.inf])  # worst slopes of the last epoch
+        self.visited = 0  # rows
+        self.looked = -WARM_PASSES * design.n if self.beta.any() else 0  # rows visited at the last look
         self.seed = np.uint64((2 * seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
 
     def solve(self) -> LinearSolution:
-        width, best, in_vain = FIRST_LOOK, np.inf, 0
+        goal = self.watch.gap_tol or 0.0
+        width, best, in_vain = min(FIRST_LOOK, max(FIRST_WIDTH * goal**0.5, LEAST_STEP * FIRST_LOOK)), np.inf, 0
         while True:
             violation = self._until(width)
             record, point = self._look()
@@ -102,7 +106,7 @@ class _Run:
             if violation > width:
                 self._newton()
             else:
-                wanted = (self.watch.gap_tol or 0.0) * abs(record.primal) / record.gap
+                wanted = goal * abs(record.primal) / record.gap
                 width = min(width, violation) * min(max(0.5 * wanted, LEAST_STEP), LARGEST_STEP)
 
     @property
@@ -111,32 +115,30 @@ class _Run:
         return -(-self.visited // max(1, self.design.n))
 
     def _until(self, width: float) -> float:
-        """Epochs until no row is off by more than ``width``, or until it is time to look at the gap anyway."""
-        for epoch in range(LOOK_AGAIN):
-            whole = self.count == self.design.n
-            violation = self._epoch()
-            if (violation <= width and whole) or self.watch.must_stop(self.passes):
+        """Epochs until no active row is off by more than ``width``, or until it is time to look at the gap anyway.
+
+        Rows that were left out may be off by more: the gap counts them, and the first epoch after a look is of all.
+        """
+        self.active, self.count = np.arange(self.design.n), self.design.n
+        done = 0
+        while done < LOOK_AGAIN:
+            taken, violation = self._epochs(width, ASK - done % ASK)
+            done += taken
+            if violation <= width or self.watch.must_stop(self.passes):
                 break
-            if epoch % ASK == ASK - 1 and self._newton_pays():
+            if done % ASK == 0 and self._newton_pays():
                 break
-            if violation <= width:
-                # what was left out may have become wrong: an epoch of all rows tells
-                self.count = self.design.n
-                self.old[:] = (-np.inf, np.inf)
         return violation
 
-    def _epoch(self) -> float:
-        """All active rows once; the width of the violated interval."""
-        self.visited += self.count
-        self.count, lowest, highest, seed = self.backend.coordinate_epoch(
+    def _epochs(self, width: float, most: int) -> tuple[int, float]:
+        """(epochs taken, width of the violated interval): active rows until that is small, or about a pass."""
+        self.count, violation, done, visited, seed = self.backend.coordinate_epochs(
             self.design.X, self.w, self.beta, self.form, self.q, self.active, self.count, self.sums, self.old,
-            self.seed,
+            self.seed, width, most,
         )  # fmt: skip
         self.seed = np.uint64(seed)
-        self.old[:] = (lowest if lowest < 0 else -np.inf, highest if highest > 0 else np.inf)
-        off = abs(self.sums[1] * self.sums[2])
-        self.sums[0] += self.sums[1] * self.sums[2]
-        return highest - lowest + off
+        self.visited += visited
+        return done, violation
 
     @property
     def _least_free(self) -> int:
@@ -144,14 +146,14 @@ class _Run:
         return 2 + self.problem.fit_intercept
 
     def _newton_pays(self) -> bool:
-        """Whether a Newton walk takes no longer than the epochs since the last one did."""
+        """Whether a Newton walk takes no longer than the epochs since the last look at the gap did."""
         free = np.count_nonzero((self.beta > self.form.lower) & (self.beta < self.form.upper) & (self.beta != 0))
-        work = (self.visited - self.last_newton) * self.design.nnz / max(1, self.design.n)
-        return bool(self._least_free <= free <= MOST_FREE and float(free) ** 3 <= NEWTON_PAYS * work)
+        visited = (self.visited - self.looked) / max(1, self.design.n)
+        dear = visited < CRAWLED or float(free) ** 3 > NEWTON_PAYS * visited * self.design.nnz
+        return bool(self._least_free <= free <= MOST_FREE and not dear)
 
     def _newton(self) -> None:
         """Where single moves crawl: the rows inside their bounds to the optimum of their face, all at once."""
-        self.last_newton = self.visited
         beta = self.problem.feasible(self.beta)
         inside = (beta > self.form.lower) & (beta < self.form.upper) & (beta != 0)
         free = np.flatnonzero(inside)
@@ -177,11 +179,11 @@ class _Run:
             off = part.scores(self.w) - self.form.linear[free] + self.ridge[free] * values + self.form.eps * sides
             inside = (values > lower) & (values < upper)
             self.sums[0] = -float(off[inside].mean()) if inside.any() else self.sums[0]
-        self.count = self.design.n
         self.old[:] = (-np.inf, np.inf)
 
     def _look(self) -> tuple[Record, LinearPoint]:
         """The gap of the feasible point nearby, with its own w and the best intercept for it."""
+        self.looked = self.visited
         beta: FloatArray = self.problem.feasible(self.beta)
         w = self.design.combine(beta)
         self.w = w.copy() if np.array_equal(beta, self.beta) else self.w  # rounding does not pile up

@@ -2,7 +2,8 @@
 
 Problem: min P(w) + sum C_i L(t_i, x_i.w + b); P made of squares and absolute values, any convex loss.
 Algorithm: kinks are smoothed around multipliers (:mod:`._smoothing`); Newton's method with an exact line search
-minimises the smooth function; its slopes become the next multipliers. A loss without kinks needs Newton's method only.
+minimises the smooth function; its slopes become the next multipliers. A loss without kinks needs Newton's method only,
+which begins where a sample of the rows, and first a sample of the sample, has taken the weights.
 Invariant: f = X w + b; beta, the slopes of the rows at f, is within its bounds.
 Cost: a step multiplies with X three times and forms X'DX of the rows on a parabola, which are few near the end; with
 many columns a sample of these rows will do, for the line search is exact whatever the direction.
@@ -12,7 +13,7 @@ Neveitt and Nocedal 2011 (sampled Hessians).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,8 @@ REFRESH = 16
 DIRECT, DIRECT_DENSE = 2500, 8192
 #: From so many columns on, rows on a parabola beyond this many per column are sampled.
 SAMPLED_COLUMNS, SAMPLED_ROWS = 500, 8
+#: A start on one row in SHARE, for so many rows at least and so many for every column, to this gap in so many steps.
+SHARE, MANY, ROWS_PER_COLUMN, SAMPLE_GAP, SAMPLE_STEPS = 5, 4096, 25, 1e-2, 8
 #: Steps without any gain of the gap that end the fit, or a part of it whose gap was less than this share of the last's.
 PATIENCE, WORTHWHILE = 60, 0.5
 
@@ -62,12 +65,31 @@ class SemismoothNewton:
 
     def solve(self, problem: LinearProblem, design: Design, start: LinearPoint | None, watch: Watch) -> LinearSolution:
         """Improve ``start`` (or zero) until the watch says stop."""
+        if start is None:
+            start = self._start(problem, design, watch)
         solution, left = _Run(self.backend, problem, design, start, watch).solve(0), np.inf
         while solution.status is Status.STALLED and solution.history[-1].gap < WORTHWHILE * left:
             # parabolas that became too narrow too early: from the best point, wide ones may do
             left, run = solution.history[-1].gap, _Run(self.backend, problem, design, solution.point, watch)
             solution = run.solve(solution.n_iter)
         return solution
+
+    def _start(self, problem: LinearProblem, design: Design, watch: Watch) -> LinearPoint | None:
+        """Where one row in so many, for that share of the cost, takes the weights; None if that is too few to tell.
+
+        Only for smooth problems: the multipliers of kinks start as one, and rows that have none would hold them up.
+        """
+        tall = design.n >= max(MANY, ROWS_PER_COLUMN * design.d) and not design.streamed
+        penalty = problem.penalty
+        if not (tall and problem.loss.smooth and penalty.quadratic > 0 and penalty.absolute == 0):
+            return None
+        rows = np.sort(np.random.default_rng(0).choice(design.n, design.n // SHARE, replace=False))
+        few = problem.on_rows(rows)
+        few = replace(few, C=few.C * (problem.C.sum() / few.C.sum()))
+        steps = SAMPLE_STEPS if watch.max_iter < 0 else min(SAMPLE_STEPS, watch.max_iter)
+        loose = replace(watch, gap_tol=SAMPLE_GAP, max_iter=steps, history=[], callback=None)
+        found = self.solve(few, design.take(rows), None, loose).point
+        return replace(found, beta=np.zeros(design.n))  # slopes of smooth losses follow from the scores
 
 
 class _Run:

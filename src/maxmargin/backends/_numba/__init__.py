@@ -208,9 +208,9 @@ class NumbaBackend(Backend):
         ordered = [sums[first] for first in sorted(sums)]
         return sum(loss for loss, _ in ordered), sum(gap for _, gap in ordered)
 
-    def coordinate_epoch(self, rows, w, beta, form, q, active, count, sums, old, seed):
-        """An epoch of dual coordinate descent, in place: (active rows, worst upward and downward slope, next seed)."""
-        return dual_coordinate.epoch(rows, w, beta, form, q, active, count, sums, old, seed)
+    def coordinate_epochs(self, rows, w, beta, form, q, active, count, sums, old, seed, width, most):
+        """Epochs of dual coordinate descent, in place: (active rows, violation, epochs, rows visited, next seed)."""
+        return dual_coordinate.epochs(rows, w, beta, form, q, active, count, sums, old, seed, width, most)
 
     def stochastic_steps(self, rows, push, visits, batch, run, lam, eta, radius, bias, averaged):
         return stochastic.steps(rows, push, visits, batch, *run, lam, eta, radius, bias, averaged)

@@ -83,6 +83,14 @@ def csr_curvature(indptr, indices, data, v, out, first, last):
                     row[np.uint32(indices[m])] += value * data[m]
 
 
+@jit
+def dense_column_squares(X, squares):
+    """squares[j] += sum_i x_ij^2."""
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            squares[j] += np.float64(X[i, j]) * X[i, j]
+
+
 class CompiledDesign(Design):
     """The same products in compiled loops; dense ones of many columns are left to BLAS."""
 
@@ -108,9 +116,10 @@ class CompiledDesign(Design):
 
     @cached_property
     def column_sums(self):
-        if not isinstance(self.X, Csr):
-            return super().column_sums
         squares, counts = np.zeros(self.d), np.zeros(self.d)
+        if not isinstance(self.X, Csr):
+            dense_column_squares(self.X, squares)
+            return squares, counts + self.n
         csr_column_sums(self.X.indices, self.X.data, squares, counts)
         return squares, counts
 

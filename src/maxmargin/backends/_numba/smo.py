@@ -157,9 +157,9 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
             slack += 2 * step if i_side > j_side else -2 * step
         if lazy is not None and not lazy.filled[j]:
             fill_row(j, K, diagonal, lazy)
-        for k in (i, j):
-            up[0, k], up[1, k] = rise(beta[k], upper[k], epsilon, two_sided)
-            down[0, k], down[1, k] = fall(beta[k], lower[k], epsilon, two_sided)
+        for moved in (i, j):
+            up[0, moved], up[1, moved] = rise(beta[moved], upper[moved], epsilon, two_sided)
+            down[0, moved], down[1, moved] = fall(beta[moved], lower[moved], epsilon, two_sided)
         least, greatest = move(grad, K, i, j, step, up, down)
         steps += 1
     return steps, max(violation, 0.0), slack
