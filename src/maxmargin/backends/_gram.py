@@ -12,7 +12,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend
 from maxmargin.backends._box import LazyRows
 from maxmargin.backends._cache import RowCache
-from maxmargin.backends._rounding import SHORT_SUM, SLACK, ErrorBound, float32_is_safe, gaussian_rate, most_terms
+from maxmargin.backends._rounding import SHORT_SUM, ErrorBound, float32_is_safe, given_error
 from maxmargin.backends._rows import Csr, Rows, by_appearance, prepare
 from maxmargin.backends._threads import run_shares
 from maxmargin.kernels import Kernel, Program
@@ -319,7 +319,7 @@ class KernelGram:
             else:
                 K = self.stored(order, np.float64)[0]
             f = self.backend.stored_products(K, pointers, rows, coef, self.threads)
-            return f, self._given_error(K, pointers, coef, terms)
+            return f, given_error(K, pointers, coef, terms)
         part = self if np.array_equal(order, np.arange(self.n)) else self.take(order, self.threads)
         K, before = np.empty((part.n, part.n)), part.entries
         part._symmetric(part.rows, part.diagonal, K, heeds=True)
@@ -333,9 +333,8 @@ class KernelGram:
         f = self.backend.stored_products(K, pointers, places, coef, self.threads)
         terms = int(np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1]).max())
         if self.is_given:
-            return f, self._given_error(K, pointers, coef, terms)
-        bound = self._error_bound(np.dtype(np.float64))
-        if bound is None:
+            return f, given_error(K, pointers, coef, terms)
+        if (bound := self._error_bound(np.dtype(np.float64))) is None:
             return f, None
         starts, sizes, size = pointers[:-1], np.diff(pointers), np.abs(coef)
         s = self.rows.scalars[0][order][places]
@@ -344,12 +343,6 @@ class KernelGram:
         if float(s.max()) > OUTLYING * float(s.mean()):  # nor near 1 between these rows and others
             A, B = (self.backend.stored_products(K, pointers, places, side, self.threads) for side in (size, s * size))
         return f, bound.of(s, A, B, terms, whole)
-
-    def _given_error(self, K: FloatArray, pointers: IntArray, coef: FloatArray, terms: int) -> FloatArray:
-        """Bounds on the errors of sums of values that were given."""
-        largest = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
-        A = np.repeat(np.add.reduceat(np.abs(coef), pointers[:-1]), np.diff(pointers))
-        return (terms + SLACK) * float(np.finfo(np.float64).eps) * largest * A
 
     def proven_products(
         self, pointers: IntArray, where: IntArray, coef: FloatArray
@@ -369,12 +362,7 @@ class KernelGram:
 
     def _error_bound(self, kind: np.dtype) -> ErrorBound | None:
         """What is known of the error of sums of kernel values in the precision ``kind``."""
-        rate = gaussian_rate(self.program)
-        if rate is None or not self.backend.streams(self.program):
-            return None
-        unit, s = float(np.finfo(kind).eps) / 2, float(self.rows.scalars[0].max(initial=0.0))
-        per_square = rate * (most_terms(self.rows.bases[0]) + SLACK) * unit
-        return ErrorBound(unit, per_square, 2 * per_square * s) if 2 * per_square * s <= 0.5 else None
+        return ErrorBound.known(self.program, self.rows, kind) if self.backend.streams(self.program) else None
 
     def _symmetric(self, rows: Rows, diagonal: FloatArray, out: Array | None = None, heeds: bool = False) -> Array:
         values = self.backend.symmetric_tile(self.program, rows, self.threads, out, heeds)

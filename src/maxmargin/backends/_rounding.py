@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._types import Array, FloatArray, RowData
-from maxmargin.backends._rows import Csr, prepare
+from maxmargin._types import Array, FloatArray, IntArray, RowData
+from maxmargin.backends._rows import Csr, Rows, prepare
 from maxmargin.kernels import Kernel, Op, Program
 
 #: Most terms of a sum before it joins a longer one in float64; and roundings of a value beside those counted.
@@ -32,11 +32,28 @@ class ErrorBound(NamedTuple):
     per_square: float
     largest: float  # error of an exponent
 
+    @classmethod
+    def known(cls, program: Program, rows: Rows, kind: np.dtype) -> ErrorBound | None:
+        """The bound for sums in the precision ``kind``; None for kernels that are no Gaussian, or too narrow a one."""
+        rate = gaussian_rate(program)
+        if rate is None:
+            return None
+        unit, s = float(np.finfo(kind).eps) / 2, float(rows.scalars[0].max(initial=0.0))
+        per_square = rate * (most_terms(rows.bases[0]) + SLACK) * unit
+        return cls(unit, per_square, 2 * per_square * s) if 2 * per_square * s <= 0.5 else None
+
     def of(self, s: FloatArray, A: FloatArray, B: FloatArray, terms: int, whole: float) -> FloatArray:
         """The bound, ``whole`` being sum |beta|."""
         error = np.exp(self.largest) * self.per_square * (s * A + B) + (terms + SLACK) * self.unit * A
         tiny = np.finfo(np.float32 if self.unit > 2.0**-50 else np.float64).tiny
         return 1.01 * error + float(tiny) * 4 * whole  # 1.01: A and B are rounded, too
+
+
+def given_error(K: FloatArray, pointers: IntArray, coef: FloatArray, terms: int) -> FloatArray:
+    """Bounds on the errors of sums, of so many terms, of values that were given; tasks are laid end to end."""
+    largest = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
+    A = np.repeat(np.add.reduceat(np.abs(coef), pointers[:-1]), np.diff(pointers))
+    return (terms + SLACK) * float(np.finfo(np.float64).eps) * largest * A
 
 
 def gaussian_rate(program: Program) -> float | None:
