@@ -1,7 +1,7 @@
 """Problems over one stored kernel matrix, solved in compiled code from start to finish.
 
 Problem: min 1/2 b'Kb + p'b + eps|b|_1, l <= b <= u, sum b = 0, for many (p, l, u) over rows of one matrix: the tasks
-of a fit; the folds, classes and costs of a model selection. A row with l = u = 0 takes no part and still gets its score.
+of a fit; the folds, classes and costs of a model selection. A row with l = u = 0 takes no part and still has a score.
 Algorithm: the worst violators and the free variables make a block, whose values are copied next to each other and
 whose problem is solved by pairwise steps to a tenth of the violation (:mod:`.smo`); then f takes in what moved.
 A solution at cost C starts the one at s C: t b with t in [1, s], the best on that ray, is feasible.
