@@ -226,3 +226,20 @@ def test_a_solved_set_takes_no_step(backend):
     result, _ = run(backend, qp, K, beta, tol=1e-5)
     assert result.steps == 0
     np.testing.assert_array_equal(beta, solved)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_pair_steps_keep_the_sum_down_to_rounding(epsilon):
+    """Where nothing is left to gain but rounding, a variable may seem to gain against itself."""
+    rng = np.random.default_rng(0)
+    for n in (2, 5, 12, 31):
+        for C in (0.1, 10.0, 1e4):
+            X, y = rng.normal(size=(n, 3)), rng.normal(size=n)
+            K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
+            beta, grad, bound = np.zeros(n), -y, np.full(n, C)
+            for _ in range(3):  # from where the last call ended
+                options = BlockOptions(epsilon, False, False, np.inf, 1e-300, 20 * n)
+                get_backend().pair_block(K, grad, beta, Box(-bound, bound, np.ones(n)), options)
+                assert abs(beta.sum()) <= 1e-13 * n * max(1.0, np.abs(beta).max())
+                np.testing.assert_allclose(grad, K @ beta - y, atol=1e-11 * max(1.0, np.abs(beta).sum()))
+                grad = K @ beta - y

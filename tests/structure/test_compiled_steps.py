@@ -19,7 +19,7 @@ STEPS = {
     smo.best_partner: (ROW, TABLE, 0, 0.0, 1.0, TABLE, ROW, 0, 1.0, GAIN),
     smo.curvature: (1.0, 1.0, 0.5),
     smo.pair_step: (0.1, 0.0, 1.0, 0.0, -1.0),
-    smo.move: (ROW, TABLE, 0, 1, 0.1, TABLE, TABLE),
+    smo.move: (ROW, TABLE, 0, 1, 0.1),
     coordinate.slopes: (0.0, 0.1, -1.0, 1.0, 0.0),
     coordinate.select: (ROW, ROW, ROW, ROW, ROW, 0.0, True),
     coordinate.step_one: (0.0, 1.0, 0.1, -1.0, 1.0),

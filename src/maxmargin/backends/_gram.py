@@ -124,9 +124,9 @@ class KernelGram:
         out = self._memory[0][: q * q].reshape(q, q)
         return self._symmetric(self.rows.take(index), self.diagonal[index], out)
 
-    def matrix(self) -> FloatArray:
-        """The whole matrix in float64."""
-        return self._symmetric(self._float64_rows(None), self.diagonal)
+    def matrix(self, heeds: bool = False) -> FloatArray:
+        """The whole matrix in float64; ``heeds`` as in :meth:`Backend.symmetric_tile`."""
+        return self._symmetric(self._float64_rows(None), self.diagonal, heeds=heeds)
 
     def stored(self, index: IntArray, dtype: Any) -> tuple[Array, FloatArray]:
         """(the matrix of the rows ``index`` in their order, in this precision; its diagonal)."""

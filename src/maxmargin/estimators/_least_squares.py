@@ -211,7 +211,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
         if name == "cg":
             return self._by_gradients(data, kernel), data.kept
         _require_memory(n, name)
-        K, Y = gram_of(FitOptions.of(self), data, kernel).matrix(), data.y[data.kept]
+        K, Y = gram_of(FitOptions.of(self), data, kernel).matrix(heeds=True), data.y[data.kept]
         if not np.isfinite(K).all():
             raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
         cut = n * np.finfo(float).eps if self.rank_tol is None else float(self.rank_tol)

@@ -131,7 +131,7 @@ class _Fit:
         gram = self.gram
         if n < gram.n or self.at_once > 1:
             gram = gram.take(group.rows, threads=max(1, self.threads // self.at_once))
-        K = gram.matrix()
+        K = gram.matrix(heeds=True)
         if not np.isfinite(K).all():
             raise ValueError("the kernel matrix is not finite; scale the features, for example with StandardScaler")
         if not np.isfinite(C.max() * np.abs(K).max()):

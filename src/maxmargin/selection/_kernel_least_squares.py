@@ -95,7 +95,7 @@ class LeastSquaresTrainer(Trainer):
             X = scaled(X, fitted_scaling(X[train], self.data.weight[train]))
         some = _safe_indexing(X, rows)
         kernel = machine._resolve_kernel(Training(some, None, self.data.weight[rows], np.arange(n), n))
-        return backend_for(machine.device).gram(kernel, some, threads=self.threads).matrix()
+        return backend_for(machine.device).gram(kernel, some, threads=self.threads).matrix(heeds=True)
 
 
 class LeftOutTrainer(LeastSquaresTrainer):

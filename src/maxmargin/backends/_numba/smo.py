@@ -89,15 +89,10 @@ def curvature(ii, jj, ij):
 
 
 @inner
-def move(grad, K, i, j, step, up, down):
-    """grad += step (K_i - K_j), and the first side's :func:`extremes` then, in one pass."""
-    low, high = np.inf, -np.inf
+def move(grad, K, i, j, step):
+    """grad += step (K_i - K_j)."""
     for k in range(grad.size):
-        value = grad[k] + step * (K[i, k] - K[j, k])
-        grad[k] = value
-        low = fmin(low, value + up[0, k])
-        high = fmax(high, value + down[0, k])
-    return low, high
+        grad[k] += step * (K[i, k] - K[j, k])
 
 
 @inner
@@ -121,13 +116,12 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         up[0, k], up[1, k] = rise(beta[k], upper[k], epsilon, two_sided)
         down[0, k], down[1, k] = fall(beta[k], lower[k], epsilon, two_sided)
     steps, violation = 0, np.inf
-    least, greatest = extremes(grad, up, down, 0)
     while True:
         # the pair of sides with the widest violated interval: (up, down), and with a budget three more
-        low, high = least, greatest
+        low, high = extremes(grad, up, down, np.int64(0))
         violation, i_side, j_side = high - low, 0, 0
         if two_sided:
-            low2, high2 = extremes(grad, up, down, 1)
+            low2, high2 = extremes(grad, up, down, np.int64(1))
             if high2 - low2 > violation:
                 violation, i_side, j_side = high2 - low2, 1, 1
             if may_shrink and high - low2 > violation:
@@ -147,7 +141,7 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         j = np.int64(best_partner(grad, down, j_side, low, violation, K, diagonal, i, scale, gain))
         if j == q or not gain[j] > 0:  # squares that overflow or underflow: take the steepest instead
             j = np.int64(find(grad, down, j_side, high))
-        if j == q:
+        if j == q or j == i:  # by rounding alone does anything gain against itself
             break
         wanted = (grad[j] + down[j_side, j] - low) / curvature(diagonal[i], diagonal[j], K[i, j])
         if j_side > i_side:  # both move away from zero and spend the budget
@@ -160,6 +154,6 @@ def pair_block(K, lazy, grad, beta, lower, upper, diagonal, epsilon, two_sided, 
         for moved in (i, j):
             up[0, moved], up[1, moved] = rise(beta[moved], upper[moved], epsilon, two_sided)
             down[0, moved], down[1, moved] = fall(beta[moved], lower[moved], epsilon, two_sided)
-        least, greatest = move(grad, K, i, j, step, up, down)
+        move(grad, K, i, j, step)
         steps += 1
     return steps, max(violation, 0.0), slack
