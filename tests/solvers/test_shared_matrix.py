@@ -106,13 +106,11 @@ def test_a_pair_of_classes_costs_few_calls_of_python():
 
 @pytest.mark.parametrize(("classes", "polished"), [(3, True), (30, False)])
 def test_tiny_tasks_are_polished_where_they_are_few(classes, polished, monkeypatch):
-    asked, original = [], NumbaBackend.polish_together
-    monkeypatch.setattr(
-        NumbaBackend, "polish_together", lambda self, *rest: (asked.append(True), original(self, *rest))[1]
-    )
+    tiny, original = [], NumbaBackend.solve_few
+    monkeypatch.setattr(NumbaBackend, "solve_few", lambda self, *rest: (tiny.append(rest[8]), original(self, *rest))[1])
     X, y = blobs(60, classes)
     SVC().fit(X, y)
-    assert bool(asked) is polished
+    assert [most is not None for most in tiny] == [polished]
 
 
 def test_tasks_that_are_stopped_are_feasible_and_not_finished():

@@ -296,10 +296,10 @@ class KernelGram:
             values = part.proven_product(coef, np.arange(part.n), True)
             return (part.product(coef), None) if values is None else values
         counts = np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1])
-        order, place = by_appearance(where, self.n)
+        order, places = by_appearance(where, self.n)
         fits = self._is_at_hand or 8 * len(order) ** 2 <= (self.cache_bytes if room is None else room)
         if fits and (not self.streams_densely or 2 * int(counts @ np.diff(pointers)) > len(order) ** 2):
-            return self._fresh_from_whole(pointers, place[where], coef, order, int(counts.max()))
+            return self._fresh_from_whole(pointers, places, coef, order, int(counts.max()))
         values = self.proven_products(pointers, where, coef)
         if values is not None:
             return values
@@ -324,25 +324,25 @@ class KernelGram:
         K, before = np.empty((part.n, part.n)), part.entries
         part._symmetric(part.rows, part.diagonal, K, heeds=True)
         self.entries += part.entries - before if part is not self else 0
-        return self.fresh_from(K, order, pointers, places, coef)
-
-    def fresh_from(
-        self, K: FloatArray, order: IntArray, pointers: IntArray, places: IntArray, coef: FloatArray
-    ) -> tuple[FloatArray, FloatArray | None]:
-        """:meth:`fresh` from ``K``, the rows ``order`` of the matrix in float64; position p is row ``places[p]``."""
         f = self.backend.stored_products(K, pointers, places, coef, self.threads)
-        terms = int(np.add.reduceat((coef != 0).astype(np.int64), pointers[:-1]).max())
+        return f, self.error_from(K, order, pointers, places, coef)
+
+    def error_from(
+        self, K: FloatArray, order: IntArray, pointers: IntArray, places: IntArray, coef: FloatArray
+    ) -> FloatArray | None:
+        """Bounds on the errors of sums over ``K``, rows ``order`` of the matrix; position p is row ``places[p]``."""
+        starts, size = pointers[:-1], np.abs(coef)
+        terms = int(np.add.reduceat(coef != 0, starts, dtype=np.int64).max())
         if self.is_given:
-            return f, given_error(K, pointers, coef, terms)
+            return given_error(K, pointers, coef, terms)
         if (bound := self._error_bound(np.dtype(np.float64))) is None:
-            return f, None
-        starts, sizes, size = pointers[:-1], np.diff(pointers), np.abs(coef)
-        s = self.rows.scalars[0][order][places]
-        A, B = (np.repeat(np.add.reduceat(side, starts), sizes) for side in (size, s * size))  # no k(x, z) is above 1
+            return None
+        sizes, s = pointers[1:] - starts, self.rows.scalars[0][order][places]
+        A, B = (np.add.reduceat(side, starts).repeat(sizes) for side in (size, s * size))  # no k(x, z) is above 1
         whole = float(A.max())
-        if float(s.max()) > OUTLYING * float(s.mean()):  # nor near 1 between these rows and others
+        if len(s) * float(s.max()) > OUTLYING * float(s.sum()):  # nor near 1 between these rows and others
             A, B = (self.backend.stored_products(K, pointers, places, side, self.threads) for side in (size, s * size))
-        return f, bound.of(s, A, B, terms, whole)
+        return bound.of(s, A, B, terms, whole)
 
     def proven_products(
         self, pointers: IntArray, where: IntArray, coef: FloatArray

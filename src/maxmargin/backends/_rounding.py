@@ -58,8 +58,12 @@ def given_error(K: FloatArray, pointers: IntArray, coef: FloatArray, terms: int)
 
 def gaussian_rate(program: Program) -> float | None:
     """gamma of a program that is exp(-gamma ||x - z||^2) and nothing else."""
-    kinds = tuple(op for op, _ in program.operations)
-    if kinds != (Op.LOAD, Op.DISTANCE, Op.AFFINE, Op.EXP) or program.scalars[0].kind != "sq_norm":
+    return gaussian_of_distance(program) if program.scalars and program.scalars[0].kind == "sq_norm" else None
+
+
+def gaussian_of_distance(program: Program) -> float | None:
+    """gamma of a program that is exp(-gamma t) of a squared distance t in whatever space, and nothing else."""
+    if tuple(op for op, _ in program.operations) != (Op.LOAD, Op.DISTANCE, Op.AFFINE, Op.EXP):
         return None
     factor, shift = program.constants[2]
     return -factor if shift == 0 and factor <= 0 else None

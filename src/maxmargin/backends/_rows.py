@@ -233,10 +233,10 @@ def _slice(base: Any, start: int, stop: int) -> Any:
 
 
 def by_appearance(rows: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """(the rows in the order in which they first appear, the place of each in it): of pairs of classes, by class."""
+    """(the rows in the order in which they first appear, the place of each position): of pairs of classes, by class."""
     first = np.full(n, len(rows), dtype=np.int64)
     first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
-    present = np.flatnonzero(first < len(rows))
-    order, place = present[np.argsort(first[present])], np.full(n, -1, dtype=np.int64)
+    order = first.argsort(kind="stable")[: np.count_nonzero(first < len(rows))]
+    place = np.full(n, -1, dtype=np.int64)
     place[order] = np.arange(len(order))
-    return order, place
+    return order, place[rows]

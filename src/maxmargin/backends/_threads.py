@@ -50,7 +50,7 @@ def _cores() -> int:
     return cpu_count()
 
 
-def run_parallel(calls: list[Callable[[], None]], threads: int) -> None:
+def run_parallel(calls: Sequence[Callable[[], None]], threads: int) -> None:
     """Make the calls, the last one in this thread; the first exception is raised when all have ended."""
     if threads <= 1 or len(calls) <= 1:
         for call in calls:
@@ -69,6 +69,9 @@ def run_parallel(calls: list[Callable[[], None]], threads: int) -> None:
 
 def run_queue(calls: Sequence[Callable[[], None]], threads: int) -> None:
     """Make any number of calls, each by the thread that is free next; after an error, or Ctrl-C, none is begun."""
+    if threads <= 1:
+        run_parallel(calls, 1)
+        return
     turns, failed = count(), threading.Event()
 
     def work() -> None:

@@ -57,14 +57,13 @@ def _factored(K: FloatArray) -> Definiteness | None:
     if n == 0 or not (diagonal > 0).all():
         return None
     c, largest = summed(n + 2) * float(diagonal.sum()), max(float(diagonal.max()), float(K.sum()) / n)
-    mean, lopsided = _lower_mean(K, NEGLIGIBLE * largest)  # what is left out moves eigenvalues by far less than c
-    if not lopsided <= 0.5 * n * EPS * largest:
-        return None
     for shift in (-2 * c, 0.5 * n * EPS * largest):
-        shifted = mean.copy()
-        shifted.flat[:: n + 1] += shift
+        mean, lopsided = _lower_mean(K, NEGLIGIBLE * largest)  # what is left out moves eigenvalues by far less than c
+        if not lopsided <= 0.5 * n * EPS * largest:
+            return None
+        mean.flat[:: n + 1] += shift
         try:
-            scipy.linalg.cholesky(shifted.T, overwrite_a=True, check_finite=False)  # in columns, as LAPACK wants them
+            scipy.linalg.cholesky(mean.T, overwrite_a=True, check_finite=False)  # in columns, as LAPACK wants them
         except np.linalg.LinAlgError:
             continue
         deficit = lopsided + (0.0 if shift < 0 else shift + 2 * c)
@@ -76,16 +75,17 @@ def _factored(K: FloatArray) -> Definiteness | None:
 
 def _lower_mean(K: FloatArray, negligible: float) -> tuple[FloatArray, float]:
     """The lower triangle of the mean of K and its transpose, and a bound on the norm of their difference from it."""
-    mean, apart, size = np.empty_like(K), 0.0, 0.0
+    mean, apart, size, clean = np.empty_like(K), 0.0, 0.0, float(K.min()) >= negligible
     for first, (lower, upper) in zip(range(0, len(K), SYMMETRY_PANEL), triangle_panels(K), strict=True):
         out = mean[first : first + SYMMETRY_PANEL, : lower.shape[1]]
         out[...] = lower
-        difference = lower - upper
-        if difference.any():
+        if not np.array_equal(lower, upper):
+            difference = lower - upper
             apart += 2 * float(np.vdot(difference, difference))
             size += 2 * float(np.vdot(lower, lower))
             out -= difference / 2
-        np.copyto(out, 0.0, where=np.abs(out) < negligible)
+        if not clean:
+            np.copyto(out, 0.0, where=np.abs(out) < negligible)
     return mean, float(np.sqrt(apart)) / 2 + EPS * float(np.sqrt(size))  # the mean is rounded, too
 
 

@@ -309,22 +309,25 @@ def judge_soft_margins(
     """
     total, spread, sizes = problems.total, problems.spread, problems.sizes
     f, sign, C, alpha = scores.f, problems.sign, problems.C, problems.sign * coef
-    reach = 1.0 + np.abs(f) + spread(np.abs(b))
+    shift, room = spread(b), C - alpha
+    reach = 1.0 + np.abs(f) + np.abs(shift)
     error = scores.error + STEPS * UNIT * reach
-    short = 1.0 - sign * (f + spread(b))
+    short = 1.0 - sign * (f + shift)
 
     def terms(by: FloatArray) -> FloatArray:
-        return (C - alpha) * np.maximum(0.0, by) + alpha * np.maximum(0.0, -by)
+        return room * np.maximum(0.0, by) - alpha * np.minimum(0.0, by)
 
     here = total(terms(short))
     worst = total(np.maximum(terms(short - error), terms(short + error)))  # each is convex
     gamma = summed(int(sizes.max()) + 10)
-    rest = np.abs(total(coef)) + gamma * total(alpha) if problems.fit_intercept else np.zeros(len(problems))
-    free = (alpha >= spread(rest)) & (alpha <= C - spread(rest)) & (alpha > 0)
+    linear = total(alpha)
+    rest = np.abs(total(coef)) + gamma * linear if problems.fit_intercept else np.zeros(len(problems))
+    wide = spread(rest)
+    free = (alpha >= wide) & (alpha <= C - wide) & (alpha > 0)
     near = problems.least(np.where(free, np.abs(short) + error, np.inf))
     charge = np.where(rest > 0, ROOM * rest * (near + rest * scores.largest), 0.0)
     gap = worst * (1.0 + gamma) + charge
-    quadratic, linear, slack = total(coef * f) / 2, total(alpha), total(C * np.maximum(0.0, short))
+    quadratic, slack = total(coef * f) / 2, total(C * np.maximum(0.0, short))
     off = ROOM * (2 * gamma * (total(alpha * reach) + linear + slack) + 2 * total(alpha * error))
     lost = 2 * ROOM * rest * (near + np.abs(b) + rest * scores.largest)  # a free row's slope is its shortfall and b
     primal = quadratic + slack + total(C * error * (short + error > 0)) + off

@@ -166,7 +166,7 @@ class SVC(SupportVectorClassifier):
         if np.isinf(self.C):
             return None
         labels = data.extra
-        tasks = labels.scheme.end_to_end(labels.label)
+        tasks = labels.end_to_end
         costs = row_costs(self.C, labels.weights(data))
         return data.kept[tasks.rows], SoftMargins(tasks.pointers, tasks.sign, costs[tasks.rows], self.fit_intercept)
 

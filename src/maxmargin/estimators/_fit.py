@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -129,7 +130,7 @@ class RefittedFamily(ClassifierFamily[S]):
             model = draft._for_fold()
             if limit is not None:
                 model.time_limit = due - data.began
-            part = labels._replace(label=labels.label[train])
+            part = replace(labels, label=labels.label[train])
             model._fit(data._replace(kept=data.kept[train], weight=data.weight[train], extra=part))
             fits.append(model._as_fold(take(rows, held)))
         return fits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +43,7 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
                 "decision_function_shape='ovo' has a column for every pair of classes, which only multiclass='ovo' "
                 f"has machines for; got multiclass={self._multiclass!r}"
             )
-        return labels._replace(scheme=self._new_scheme(len(labels.classes)))
+        return replace(labels, scheme=self._new_scheme(len(labels.classes)))
 
     def _problems(self, data, kernel):
         labels = data.extra
@@ -60,7 +61,7 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
             coef = np.concatenate([outcome.delivered.dual_coef for outcome in outcomes])
             intercept = np.array([outcome.delivered.intercept for outcome in outcomes])
             steps = np.array([outcome.solution.n_iter for outcome in outcomes], dtype=np.int64)
-        table = labels.scheme.publish(labels.scheme.end_to_end(labels.label), coef, len(labels.label))
+        table = labels.scheme.publish(labels.end_to_end, coef, len(labels.label))
         self._write_table(data, table, intercept)
         self.n_iter_ = steps
 
@@ -69,8 +70,8 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         labels = data.extra
         self._write_scheme(labels, labels.scheme)
         self.class_weight_ = labels.factors
-        used = np.flatnonzero(np.any(table != 0, axis=0))
-        order = used[np.argsort(labels.label[used], kind="stable")]
+        used = np.flatnonzero(table.any(axis=0))
+        order = used[labels.label[used].argsort(kind="stable")]
         self.n_support_ = np.bincount(labels.label[order], minlength=len(self.classes_)).astype(np.int32)
         self.intercept_ = intercept
         self._write_support(data, data.kept[order], table[:, order])

@@ -15,7 +15,7 @@ from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, check_gram, not_numbers, resolve_gamma, scaled
 from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
 from maxmargin.delivered import Basis
-from maxmargin.estimators._machine import Machine, Training
+from maxmargin.estimators._machine import Machine, Training, check_rows
 from maxmargin.estimators._scaling import fitted_scaling
 from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
 
@@ -48,7 +48,7 @@ class KernelModel(Machine):
         if takes_any_rows(self.kernel) and not_numbers(X):
             self.__dict__.pop("n_features_in_", None)
             return list(X)
-        return validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation")
+        return check_rows(self, X)
 
     def _scaled(self, data: Training) -> Training:
         """The data with X as the kernel shall see it; as they are without ``scale``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -116,7 +117,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
         counts = labels.factors[labels.label] > 0  # rows of a class without weight are left out like others
         if not counts.any():
             raise ValueError(f"class_weight={self.class_weight!r} leaves no row any weight; give one class more than 0")
-        labels = labels._replace(label=labels.label[counts], scheme=self._new_scheme(len(labels.classes)))
+        labels = replace(labels, label=labels.label[counts], scheme=self._new_scheme(len(labels.classes)))
         return self._scaled(data._replace(weight=data.weight[counts], kept=data.kept[counts], extra=labels))
 
     def _fit(self, data: Training) -> Any:

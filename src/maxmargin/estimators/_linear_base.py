@@ -26,7 +26,7 @@ from maxmargin.delivered import LinearDelivered
 from maxmargin.estimators._fit import Family, RefittedFamily, fit
 from maxmargin.estimators._linear_model import LinearFit, dense_coef, published_weights, unscaled, write_fit
 from maxmargin.estimators._linear_run import linear_history, solve_linear
-from maxmargin.estimators._machine import Machine, Training, check_target, leaves_no_trace
+from maxmargin.estimators._machine import Machine, Training, check_rows, check_target, leaves_no_trace
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._proof import Goal
 from maxmargin.estimators._scaling import fitted_scaling, scaled, warn_of_unequal_columns
@@ -121,7 +121,7 @@ class LinearMachine(Machine):
 
     def _validate(self, X, y, sample_weight) -> Training:
         began = time.perf_counter()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation")
+        X = check_rows(self, X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         target = self._validate_targets(check_target(self, y, X.shape[0]))

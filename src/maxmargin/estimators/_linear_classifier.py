@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,7 +40,7 @@ class LinearClassifierMachine(ManyClasses, SparseCoefMixin, ClassifierMixin, Lin
         counts = labels.factors[labels.label] > 0  # rows of a class without weight are left out like others
         if not counts.any():
             raise ValueError(f"class_weight={self.class_weight!r} leaves no row any weight; give one class more than 0")
-        labels = labels._replace(label=labels.label[counts], scheme=self._new_scheme(len(labels.classes)))
+        labels = replace(labels, label=labels.label[counts], scheme=self._new_scheme(len(labels.classes)))
         return data._replace(weight=data.weight[counts], kept=data.kept[counts], extra=labels)
 
     def _targets(self, data):

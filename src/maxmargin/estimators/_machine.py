@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache, wraps
+from dataclasses import dataclass
+from functools import cache, cached_property, wraps
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,18 +14,23 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_y
+from sklearn.utils.validation import _check_y, validate_data
 
 from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, unchanged_by_errors
 from maxmargin.backends import blas_threads, effective_threads
+from maxmargin.multiclass import EndToEnd
 
 if TYPE_CHECKING:
     from maxmargin.estimators._options import FitOptions
 
 #: Plain parameters of machines that were found valid, and how many sets of them are remembered.
-_VALID: set[tuple[type, tuple[Any, ...]]] = set()
+_VALID: set[tuple[type, tuple[type, ...], tuple[Any, ...]]] = set()
 REMEMBERED = 256
+#: Types of plain parameters.
+PLAIN = {bool, int, float, str, type(None)}
+#: Values of X up to which a look at each takes less time than scikit-learn's checks.
+SMALL_INPUT = 2**17
 #: Part of a time limit that a machine takes before the folds of its calibration begin.
 FIRST_PART = 0.5
 
@@ -90,15 +96,16 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
     def _validate_params(self):
         """scikit-learn's check of the parameters; the same plain values are checked once, not in every small fit."""
-        values = tuple((name, type(value), value) for name, value in self.get_params(deep=False).items())
-        plain = all(value is None or kind in (bool, int, float, str) for _, kind, value in values)
-        if plain and (type(self), values) in _VALID:
+        values = tuple([getattr(self, name) for name in self._get_param_names()])
+        kinds = tuple(map(type, values))  # True is no 1
+        known = (type(self), kinds, values) if PLAIN.issuperset(kinds) else None
+        if known is not None and known in _VALID:
             return
         super()._validate_params()
-        if plain:
+        if known is not None:
             if len(_VALID) >= REMEMBERED:
                 _VALID.clear()
-            _VALID.add((type(self), values))
+            _VALID.add(known)
 
     def _solving_ends(self, data: Training) -> float:
         """When the solvers of the machine itself must end, so that folds have their part of the time limit, too."""
@@ -131,7 +138,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             del self.__dict__[name]
 
 
-class Labels(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Labels:
     """What a classifier knows of its targets."""
 
     classes: Array
@@ -142,6 +150,12 @@ class Labels(NamedTuple):
     def weights(self, data: Training) -> FloatArray:
         """Weight of every kept row, its class's factor included."""
         return data.weight * self.factors[self.label]
+
+    @cached_property
+    def end_to_end(self) -> EndToEnd:
+        """The tasks of the scheme, laid out once for all who ask."""
+        tasks: EndToEnd = self.scheme.end_to_end(self.label)
+        return tasks
 
 
 def labels_of(data: Training, class_weight: Any) -> Labels:
@@ -167,6 +181,24 @@ def seed_of(estimator: BaseEstimator | FitOptions) -> int:
     if chosen is None or isinstance(chosen, Integral):
         return int(chosen or 0)
     return int(chosen.randint(2**31 - 1))
+
+
+def check_rows(estimator: BaseEstimator, X: Any) -> Any:
+    """Training rows as numbers, and what scikit-learn notes of them on the estimator."""
+    if not _are_plain_rows(X):
+        return validate_data(
+            estimator, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", y="no_validation"
+        )
+    estimator.n_features_in_ = X.shape[1]
+    estimator.__dict__.pop("feature_names_in_", None)
+    return X
+
+
+def _are_plain_rows(X: Any) -> bool:
+    """Whether there is nothing to convert or complain of, as in :func:`_is_plain_target`."""
+    if type(X) is not np.ndarray or X.dtype not in (np.float64, np.float32) or not X.flags.c_contiguous:
+        return False
+    return X.ndim == 2 and 0 < X.size <= SMALL_INPUT and bool(np.isfinite(X).all())
 
 
 def check_target(estimator: BaseEstimator, y: Any, n: int) -> Any:

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -47,8 +48,6 @@ LARGE_VALUES = 2**24
 #: as much is tried first beyond; then they are recomputed up to so many, or for at most a quarter of the fit, a value
 #: of the judge's costing as much as so many of the solver's.
 CHEAP_VALUES, AFFORDABLE_VALUES, QUARTER, PRICE = 2**17, 2**22, 0.25, 10
-#: Kernel values up to which scores are recomputed although the solver ended with a fresh pass that proves as much.
-FREE_VALUES = 2**14
 #: Rows of tasks that are all done in float64.
 SHORT_TASK = 4096
 #: Kernel values of a fresh pass between two looks at the clock.
@@ -126,12 +125,13 @@ def certified_outcomes(
 ) -> list[Certificate]:
     """Certificates of the outcomes of a fit, as ``certify=`` asks.
 
-    Recomputed from the data where that is asked for or costs little beside the fit. Otherwise bounded: one fresh pass
-    over the support vectors in the tiles' precision, with a proven error, and the rows recomputed that decide over the
-    gap within it. Where that does not prove the goal and recomputing all costs too much, an estimate.
+    Bounded where the solver ended with a fresh pass whose errors are proven, if the goal is met within them. Recomputed
+    from the data where that is asked for or costs little. Otherwise bounded: one fresh pass over the support vectors in
+    the tiles' precision, with a proven error, and the rows recomputed that decide over the gap within it. Where that
+    does not prove the goal and recomputing all costs too much, an estimate.
     """
     if isinstance(outcomes, SoftOutcomes):
-        with InterruptFlag(), blas_threads(1):
+        with InterruptFlag():
             certificates = _soft_certificates(options, kernel, X, outcomes, goal)
         if certificates is not None:
             return certificates
@@ -144,9 +144,11 @@ def certified_outcomes(
     # Ctrl-C does not lose a fit that has ended: its certificate is finished; a second one is Python's own
     with InterruptFlag(), blas_threads(effective_threads() if values > LARGE_VALUES else 1):
         definite = definiteness(kernel, X, rows)
-        if not (full or values <= CHEAP_VALUES or isinstance(kernel, Linear)):
-            for fresh in (partial(_known, outcomes, definite), partial(_fresh_scores, options, kernel, X, tasks)):
-                scores = fresh()
+        if not (full or isinstance(kernel, Linear)):
+            passes: list[Callable[[], list[Scores] | None]] = [partial(_known, outcomes, definite)]
+            if values > CHEAP_VALUES:
+                passes.append(partial(_fresh_scores, options, kernel, X, tasks))
+            for scores in (fresh() for fresh in passes):
                 if scores is None:
                     continue
                 bounded = judge_all(tasks, scores, definite, "bounded")
@@ -155,7 +157,7 @@ def certified_outcomes(
                     for own, outcome in zip(bounded, outcomes, strict=True)
                 ):
                     return bounded
-            if not affordable:
+            if values > CHEAP_VALUES and not affordable:
                 return _estimated(kernel, X, outcomes, definite, values, seed=len(rows))
         return judge_all(tasks, proven_scores(kernel, X, tasks, definite), definite)
 
@@ -164,17 +166,22 @@ def _soft_certificates(
     options: FitOptions, kernel: Kernel, X: RowData, outcomes: SoftOutcomes, goal: Goal | None
 ) -> list[Certificate] | None:
     """Certificates of tasks laid end to end; None where they are better judged one by one, or miss the goal."""
-    rows, coef, known = outcomes.rows, outcomes.solved.beta, outcomes.solved.error
-    every = union([rows])
-    cheap = len(every) * len(union([rows[coef != 0]])) <= (CHEAP_VALUES if known is None else FREE_VALUES)
-    if isinstance(kernel, Linear) or not (cheap or known is not None):
+    rows, coef, known, full = outcomes.rows, outcomes.solved.beta, outcomes.solved.error, options.certify == "full"
+    if isinstance(kernel, Linear):
         return None
-    definite = definiteness(kernel, X, every)
-    if cheap or options.certify == "full":
+    every = union([rows])
+    with nullcontext() if kernel.is_psd else blas_threads(1):
+        definite = definiteness(kernel, X, every)
+    if known is not None and not full:
+        bounded = outcomes.certificates(definite)
+        if goal is None or all(map(goal.met_by, bounded)):
+            return bounded
+    alone = not full or known is None
+    if alone and len(every) * len(union([rows[coef != 0]])) > CHEAP_VALUES:
+        return None
+    with blas_threads(1):
         scores = soft_margin_scores(kernel, X, rows, outcomes.problems, coef, definite)
-        return judge_soft_margins(outcomes.problems, coef, outcomes.intercept, scores, definite, "recomputed")
-    bounded = outcomes.certificates(definite)
-    return bounded if goal is None or all(map(goal.met_by, bounded)) else None
+    return judge_soft_margins(outcomes.problems, coef, outcomes.intercept, scores, definite, "recomputed")
 
 
 def _known(outcomes: Sequence[Any], definite: Definiteness) -> list[Scores] | None:

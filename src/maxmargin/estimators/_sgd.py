@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -150,7 +151,7 @@ class SGDSVC(StochasticMachine):
         weight = data.weight[chosen] * labels.factors[labels.label[chosen]]
         held = (data.kept[chosen], labels.label[chosen], weight, labels.scheme)
         trained = data._replace(
-            kept=data.kept[rest], weight=data.weight[rest], extra=labels._replace(label=labels.label[rest])
+            kept=data.kept[rest], weight=data.weight[rest], extra=replace(labels, label=labels.label[rest])
         )
         return trained, held
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,26 +88,25 @@ def run_soft_margins(
 ) -> Sequence[Outcome] | None:
     """Solve the soft margins on these rows of X over one kernel matrix; None where that is not the way."""
     began = time.perf_counter()
-    with single_threaded_blas():
-        watch, longest = options.watch(Turn(deadline, flag)), int(problems.sizes.max())
-        if not problems.fit_intercept or options.solver not in ("auto", "decomposition"):
-            return None
-        if not has_room(count(X), longest, options.memory):  # looked at before many rows are laid out in vain
-            return None
-        gram = gram_to_store(options, kernel, X)
-        if not can_solve_together(gram, longest, watch):
-            return None
-        bound, start = problems.sign * problems.C, np.zeros(len(rows))
-        lower, upper = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
-        tasks = Tasks(problems.pointers, rows, -problems.sign, lower, upper, 0.0, start)
+    watch, longest = options.watch(Turn(deadline, flag)), int(problems.sizes.max())
+    if not problems.fit_intercept or options.solver not in ("auto", "decomposition"):
+        return None
+    if not has_room(count(X), longest, options.memory):  # looked at before many rows are laid out in vain
+        return None
+    gram = gram_to_store(options, kernel, X)
+    if not can_solve_together(gram, longest, watch):
+        return None
+    bound, start = problems.sign * problems.C, np.zeros(len(rows))
+    lower, upper = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
+    tasks = Tasks(problems.pointers, rows, -problems.sign, lower, upper, 0.0, start)
+    with nullcontext() if gram.streams_densely else single_threaded_blas():  # compiled loops do not call BLAS
         solved = solve_together(options.backend, tasks, gram, watch, options.threads)
-        intercept = problems.intercepts(solved.beta, solved.f)
-        seconds = time.perf_counter() - began
-        outcomes = SoftOutcomes(problems, rows, solved, intercept, seconds, largest_value(gram))
-        left = outcomes.left()
-        if not left:
-            return outcomes
-        others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=flag, together=False)
+    intercept = problems.intercepts(solved.beta, solved.f)
+    outcomes = SoftOutcomes(problems, rows, solved, intercept, time.perf_counter() - began, largest_value(gram))
+    left = outcomes.left()
+    if not left:
+        return outcomes
+    others = run_tasks(options, kernel, X, [task for _, task in left], deadline, flag=flag, together=False)
     every = list(outcomes)
     for (number, _), outcome in zip(left, others, strict=True):
         every[number] = outcome

@@ -9,7 +9,7 @@ from typing import Any
 
 from maxmargin.multiclass._code import CodeWords, make_words
 from maxmargin.multiclass._ovo import OneVsOne
-from maxmargin.multiclass._scheme import LEAST_PROBABILITY, BinaryTask, Fired, OneVsRest, Scheme
+from maxmargin.multiclass._scheme import LEAST_PROBABILITY, BinaryTask, EndToEnd, Fired, OneVsRest, Scheme
 
 __all__ = [
     "BINARY",
@@ -19,6 +19,7 @@ __all__ = [
     "SINGLE",
     "BinaryTask",
     "CodeWords",
+    "EndToEnd",
     "Fired",
     "OneVsOne",
     "OneVsRest",

@@ -44,16 +44,18 @@ class OneVsOne(Scheme):
     def end_to_end(self, label: IntArray) -> EndToEnd:
         if self.n_classes == 2:
             return super().end_to_end(label)
-        order = np.argsort(label, kind="stable")  # the rows of class k are order[edges[k] : edges[k + 1]]
-        edges = np.searchsorted(label[order], np.arange(self.n_classes + 1))
+        order = label.argsort(kind="stable")  # the rows of class k are order[edges[k] : edges[k + 1]]
+        edges = label[order].searchsorted(np.arange(self.n_classes + 1))
         pairs = np.array(self.pairs).reshape(-1, 2)
         sizes = np.diff(edges)[pairs].ravel()  # of the first class, the second, the first of the next pair, ...
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        within = np.arange(ends[-1]) - np.repeat(ends[:-1] - edges[pairs.ravel()], sizes)
-        lines = np.column_stack([pairs[:, 1] - 1, pairs[:, 0]]).ravel()
-        sides = np.tile([1.0, -1.0], len(pairs))
-        sign, lines = np.repeat(sides, sizes), np.repeat(lines, sizes)
-        return EndToEnd(ends[::2].astype(np.int64), order[within], sign, lines, self.n_classes - 1)
+        ends = np.zeros(len(sizes) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=ends[1:])
+        within = np.arange(ends[-1]) - (ends[:-1] - edges[pairs.ravel()]).repeat(sizes)
+        lines = (pairs[:, ::-1] - np.array([1, 0])).ravel()
+        sides = np.ones(pairs.shape)
+        sides[:, 1] = -1.0
+        sign, lines = sides.ravel().repeat(sizes), lines.repeat(sizes)
+        return EndToEnd(ends[::2].copy(), order[within], sign, lines, self.n_classes - 1)
 
     def _names(self, shown: list[str]) -> list[str]:
         return [f"{shown[a]} against {shown[b]}" for a, b in self.pairs]

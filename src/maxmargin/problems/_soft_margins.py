@@ -94,14 +94,15 @@ class SoftMargins(Sequence[SVCProblem]):
         """:meth:`SVCProblem.offsets` of each problem."""
         if not self.fit_intercept:
             return np.zeros(len(self))
-        alpha = self.sign * beta
-        rises, falls = self.moves(alpha, AT_BOUND)
-        free = rises & falls
+        rises, falls = self.moves(self.sign * beta, AT_BOUND)
+        free, slope = rises & falls, f - self.sign
         count = self.total(free.astype(np.float64))
-        mean = self.total(np.where(free, f - self.sign, 0.0)) / np.maximum(count, 1.0)
-        high, low = self.slopes(alpha, f, AT_BOUND)
+        if count.all():
+            return -self.total(np.where(free, slope, 0.0)) / count
+        high, low = self.least(np.where(rises, slope, np.inf)), self.most(np.where(falls, slope, -np.inf))
         ends = [np.where(np.isinf(high), low, high), np.where(np.isinf(low), high, low)]  # one end where there is one
         middle = np.where(np.isinf(ends[0]), 0.0, (ends[0] + ends[1]) / 2)
+        mean = self.total(np.where(free, slope, 0.0)) / np.maximum(count, 1.0)
         return -np.where(count > 0, mean, middle)
 
     def values(self, beta: FloatArray, f: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -8,7 +8,7 @@ Invariant: beta feasible. What is left after so many steps is said to be unfinis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -112,20 +112,64 @@ def _solved(
     backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, begun: Together
 ) -> Together:
     """``begun``, solved in place as far as possible."""
-    order, place = by_appearance(tasks.rows, gram.n)
+    alone = len(tasks.pointers) == 2
+    order, places = (tasks.rows, np.arange(len(tasks.rows))) if alone else by_appearance(tasks.rows, gram.n)
     few = gram.dtype == np.float64 and len(order) <= FEW_ROWS
     K, diagonal = gram.stored(order, np.float64 if few else np.float32)
-    batch = Stored(tasks.pointers, place[tasks.rows], tasks.linear, tasks.lower, tasks.upper, tasks.epsilon)
+    batch = Stored(tasks.pointers, places, tasks.linear, tasks.lower, tasks.upper, tasks.epsilon)
     sizes = np.diff(tasks.pointers)
+    threads = min(threads, len(sizes), 1 + int(sizes @ sizes) // VALUES_PER_THREAD)
+    parts, most = _parts(sizes), STEPS * (int(sizes.max()) + MORE_ROWS)
+    if few and len(parts) == 1:
+        return _solved_few(backend, K, diagonal, order, batch, gram, watch, most, threads, begun)
+    return _solved_many(backend, K, diagonal, tasks, batch, parts, gram, watch, most, threads, begun)
+
+
+def _solved_few(
+    backend: NumbaBackend,
+    K: Array,
+    diagonal: FloatArray,
+    order: IntArray,
+    batch: Stored,
+    gram: KernelGram,
+    watch: Watch,
+    most: int,
+    threads: int,
+    begun: Together,
+) -> Together:
+    """In one compiled call, over a matrix in float64."""
+    heed()
+    beta, f, sizes = begun.beta, begun.f, np.diff(batch.pointers)
+    tiny = TINY if sizes.min() <= TINY and len(batch.rows) <= FEW_IN_ALL else None
+    steps, violations = backend.solve_few(
+        K, diagonal, batch, beta, f, AIM * watch.tol, most, ROUNDS, tiny, POLISHED, threads
+    )
+    error = gram.error_from(K, order, batch.pointers, batch.rows, beta)
+    return Together(beta, f, error, steps, violations <= watch.tol, gram.entries)
+
+
+def _solved_many(
+    backend: NumbaBackend,
+    K: Array,
+    diagonal: FloatArray,
+    tasks: Tasks,
+    batch: Stored,
+    parts: Sequence[slice],
+    gram: KernelGram,
+    watch: Watch,
+    most: int,
+    threads: int,
+    begun: Together,
+) -> Together:
+    """Over a matrix in float32, by turns with fresh scores in float64."""
+    sizes, beta, f, error = np.diff(tasks.pointers), begun.beta, begun.f, begun.error
     count, longest = len(sizes), int(sizes.max())
-    threads = min(threads, count, 1 + int(sizes @ sizes) // VALUES_PER_THREAD)
-    beta, f, error = begun.beta, begun.f, begun.error
     entries, fine, left = gram.entries, gram.in_float64(), gram.cache_bytes - K.nbytes
-    most, goal = STEPS * (longest + MORE_ROWS), np.full(count, AIM * watch.tol)
+    goal = np.full(count, AIM * watch.tol)
 
     def all_tasks(steps: int) -> tuple[IntArray, FloatArray]:
         taken, violations = np.zeros(count, dtype=np.int64), np.zeros(count)
-        for part in _parts(tasks.pointers):
+        for part in parts:
             heed()
             own = batch._replace(pointers=batch.pointers[part.start : part.stop + 1])
             taken[part], violations[part] = backend.solve_together(
@@ -139,23 +183,19 @@ def _solved(
         goal[taken >= most] = np.inf  # left to another solver, while the others go on
         if number > 0 and not taken.any():
             break
-        if few and number == 0 and sizes.min() <= TINY and len(tasks.rows) <= FEW_IN_ALL:
-            backend.polish_together(K, diagonal, batch, beta, TINY, POLISHED)
         before = fine.entries
-        if few:
-            f, error = gram.fresh_from(K, order, tasks.pointers, batch.rows, beta)
-        else:
-            f, error = fine.fresh(tasks.pointers, tasks.rows, beta, left)
+        f, error = fine.fresh(tasks.pointers, tasks.rows, beta, left)
         entries += fine.entries - before
     else:
         _, violations = all_tasks(0)  # of the fresh scores
     return Together(beta, f, error, begun.steps, violations <= watch.tol, entries)
 
 
-def _parts(pointers: IntArray) -> Iterator[slice]:
+def _parts(sizes: IntArray) -> Sequence[slice]:
     """Tasks in a row that take little enough time to be handed over together."""
-    sizes = np.diff(pointers)
     work = np.cumsum(STEPS * (sizes + MORE_ROWS) * sizes)
+    if work[-1] <= STEPS_TIMES_ROWS:
+        return (slice(0, len(sizes)),)
     edges = np.searchsorted(work, np.arange(STEPS_TIMES_ROWS, work[-1], STEPS_TIMES_ROWS), side="right")
     cuts = np.unique([0, *np.maximum(edges, 1).tolist(), len(sizes)]).tolist()
-    return (slice(first, last) for first, last in pairwise(cuts))
+    return [slice(first, last) for first, last in pairwise(cuts)]

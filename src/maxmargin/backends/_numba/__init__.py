@@ -12,6 +12,7 @@ from maxmargin._stop import heed
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._numba import program, smo, stored, stream, tiles
 from maxmargin.backends._numba.tiles import SHORT_SUM
+from maxmargin.backends._rounding import gaussian_of_distance
 from maxmargin.backends._rows import Csr, as_csr, as_dense
 from maxmargin.backends._threads import run_parallel, run_queue, run_shares
 
@@ -71,6 +72,10 @@ class NumbaBackend(Backend):
             return super().symmetric_tile(program, rows, threads, out, heeds)
         out = np.empty((rows.n, rows.n), dtype=rows.dtype) if out is None else out
         heeds = heeds or rows.n**2 > AT_ONCE  # no block is as large
+        if 0 < rows.n <= PIECE and not isinstance(rows.bases[0], Csr):
+            code, rate, scalars = _stages(program, rows.dtype, rows.scalars)
+            stream.stream_whole(rows.bases[0], scalars, code, rate, out)
+            return out
 
         def piece(first):
             if heeds:
@@ -84,8 +89,8 @@ class NumbaBackend(Backend):
         firsts = range((rows.n - 1) // PIECE * PIECE, -1, -PIECE)  # the longest first
         if rows.n:
             _ = rows.panels if not isinstance(rows.bases[0], Csr) else None  # laid out once, by this thread
-            pairs = rows.n * rows.n // 2
-            run_queue([partial(piece, first) for first in firsts], min(threads, 1 + pairs // VALUES_PER_THREAD))
+            threads = min(threads, len(firsts), 1 + rows.n * rows.n // 2 // VALUES_PER_THREAD)
+            run_queue([partial(piece, first) for first in firsts], threads)
         return out
 
     def add_product(self, program, A, B, delta, f, threads=1, out=None, slots=None):
@@ -278,9 +283,18 @@ class NumbaBackend(Backend):
         run_parallel([partial(share, first) for first in range(threads)], threads)
         return steps, violations
 
-    def polish_together(self, K, diagonal, tasks, beta, tiny, polished):
-        """Move the tasks of at most ``tiny`` rows of a matrix in float64 on to the rounding of it, in place."""
-        small.polish_together(K, diagonal, tasks, beta, tiny, polished)
+    def solve_few(self, K, diagonal, tasks, beta, f, tol, max_steps, rounds, tiny, polished, threads):
+        """Problems over a stored matrix of few rows in float64, in place: (steps, violation left) of each."""
+
+        def share(first):
+            small.solve_few(
+                K, diagonal, tasks, beta, f, tol, max_steps, rounds, tiny, polished, first, threads, steps, violations
+            )
+
+        count = len(tasks.pointers) - 1
+        steps, violations = np.zeros(count, dtype=np.int64), np.zeros(count)
+        run_parallel([partial(share, first) for first in range(threads)], threads)
+        return steps, violations
 
     def gathered(self, K, index, dtype, threads=1):
         out = np.empty((len(index), len(index)), dtype=dtype)
@@ -290,6 +304,8 @@ class NumbaBackend(Backend):
 
     def stored_products(self, K, pointers, rows, coef, threads=1):
         f = np.empty(len(coef))
+        values = int(np.count_nonzero(coef)) * int(np.diff(pointers).max(initial=0))  # or less
+        threads = min(threads, 1 + values // VALUES_PER_THREAD)
 
         def share(first):
             stored.products(K, pointers, rows, coef, first, threads, f)
@@ -348,14 +364,12 @@ def _streaming(program, A, B, weights, f, slots, out, short_sum=SHORT_SUM):
 
 def _stages(program_, dtype, *scalars):
     """(code, rate, scalars of the rows) as :mod:`.stream` wants them: only what is not None is compiled, and loaded."""
-    code = program_.code
-    first, last, operand = code.operations[0, 0], code.operations[-1, 0], code.operations[-1, 1]
-    a, b = code.constants[-1]
-    if len(code.operations) == 1 and first == program.LOAD:
+    if (rate := gaussian_of_distance(program_)) is not None:
+        place = program_.operations[1][1]  # of the squared norms
+        return None, np.array([-rate], dtype=dtype), *(table[place : place + 1] for table in scalars)
+    if len(program_.operations) == 1:  # the dot product itself
         return None, None, *scalars
-    if len(code.operations) == 2 and (first, last, b) == (program.LOAD, program.GAUSSIAN, 0) and a <= 0:
-        return None, np.array([a], dtype=dtype), *(table[operand : operand + 1] for table in scalars)
-    return code, None, *scalars
+    return program_.code, None, *scalars
 
 
 def _stride(columns: Csr) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.backends._box import LazyRows
+from maxmargin.backends._numba import stored
 from maxmargin.backends._numba._jit import inner, jit
 from maxmargin.backends._numba.newton import newton
 from maxmargin.backends._numba.program import fill_row
@@ -71,22 +72,48 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, budget, may_s
 
 
 @jit
-def polish_together(K, diagonal, tasks, beta, tiny, polished):
-    """:func:`polish` on the tasks of at most ``tiny`` rows of a stored matrix in float64, in place."""
-    pointers, memory = tasks.pointers, np.empty(tiny * tiny)
-    for t in range(pointers.size - 1):
+def solve_few(K, diagonal, tasks, beta, f, tol, most, rounds, tiny, polished, first, stride, steps, violations):
+    """Tasks first, first + stride, ... of a stored matrix in float64, each from beginning to end.
+
+    ``beta``, a feasible start, ``f``, ``steps`` and ``violations`` are written in place; ``f`` is summed afresh at the
+    end of each round, and the violations are those of such sums. Tasks of at most ``tiny`` rows (None: there are none)
+    are moved on to rounding.
+    """
+    pointers, longest = tasks.pointers, 0
+    for t in range(first, pointers.size - 1, stride):
+        longest = max(longest, pointers[t + 1] - pointers[t])
+    memory = np.empty(longest * longest)
+    for t in range(first, pointers.size - 1, stride):
         begin, end = pointers[t], pointers[t + 1]
-        n, own = end - begin, tasks.rows[begin:end]
-        if n > tiny:
-            continue
-        block = memory[: n * n].reshape(n, n)
-        for r in range(n):
-            for c in range(n):
-                block[r, c] = K[own[r], own[c]]
-        polish(
-            block, None, tasks.linear[begin:end], beta[begin:end], tasks.lower[begin:end], tasks.upper[begin:end],
-            diagonal[own], tasks.epsilon, np.inf, False, polished,
-        )  # fmt: skip
+        rows, b, scores, goal = tasks.rows[begin:end], beta[begin:end], f[begin:end], tol
+        p, low, high = tasks.linear[begin:end], tasks.lower[begin:end], tasks.upper[begin:end]
+        spans = stored.runs(rows)
+        stored.fresh_scores(K, rows, spans, b, scores)
+        for number in range(rounds + 1):
+            taken, violations[t] = stored.solve_one(
+                K, rows, spans, diagonal, p, low, high, tasks.epsilon, b, scores,
+                goal, None, None, most if number < rounds else 0, memory,
+            )  # fmt: skip
+            steps[t] += taken
+            if number > 0 and taken == 0:
+                break
+            if taken >= most:
+                goal = np.inf  # left to another solver
+            if tiny is not None:
+                if number == 0 and rows.size <= tiny:
+                    polish_task(K, rows, diagonal, p, low, high, tasks.epsilon, b, polished)
+            stored.fresh_scores(K, rows, spans, b, scores)
+
+
+@inner
+def polish_task(K, rows, diagonal, linear, lower, upper, epsilon, beta, polished):
+    """:func:`polish` on some rows of a matrix."""
+    n = rows.size
+    block = np.empty((n, n))
+    for r in range(n):
+        for c in range(n):
+            block[r, c] = K[rows[r], rows[c]]
+    polish(block, None, linear, beta, lower, upper, diagonal[rows], epsilon, np.inf, False, polished)
 
 
 @jit

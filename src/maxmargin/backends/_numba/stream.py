@@ -59,6 +59,24 @@ def stream_dense(panels, A, left, right, code, rate, weights, f, slots, out, sho
 
 
 @jit
+def stream_whole(X, scalars, code, rate, out):
+    """out = k(x_i, x_j) among few dense rows X, laid out here."""
+    (n, d), lanes = X.shape, PANEL // X.itemsize
+    panels, A = (
+        np.zeros(((n + lanes - 1) // lanes, d, lanes), X.dtype),
+        np.zeros(((n + ROWS - 1) // ROWS * ROWS, d), X.dtype),
+    )
+    for i in range(n):
+        for j in range(d):
+            panels[i // lanes, j, i % lanes] = A[i, j] = X[i, j]
+    no_weights = Csr(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, X.dtype), 0)
+    none, every, nothing = np.empty((0, 0), X.dtype), np.arange(n), np.empty((0, n))
+    stream_dense(
+        panels, A, scalars, scalars, code, rate, no_weights, nothing, every, out, n + 1, none, np.empty((0, 0)), 0, n
+    )
+
+
+@jit
 def stream_tasks(pointers, rows, X, scalars, code, rate, coef, short_sum, first, step, f):
     """f[:, p] = sum_q coef[:, q] k(x_p, x_q) over the positions q of p's own task, for tasks first, first + step, ...
 
