@@ -338,7 +338,7 @@ def test_a_proof_that_is_out_of_time_is_no_proof_and_says_so(machine, monkeypatc
     for module in (_scores, _linear, _approximation):
         monkeypatch.setattr(module, "BLOCK_VALUES", 64)
     monkeypatch.setattr(_scores, "SUM", 8)
-    monkeypatch.setattr(_proof, "FREE_VALUES", 2**20)  # or it would be there when the solver ends
+    monkeypatch.setattr(_proof, "SHARP", -1.0)  # or it would be there when the solver ends
     monkeypatch.setattr(_linear_rows, "BLOCK_ROWS", 8)
     machine = clone(machine).set_params(time_limit=1e3)
     assert quiet(machine, Y % 3).certificate_.holds
@@ -353,7 +353,7 @@ def test_a_proof_that_is_out_of_time_is_no_proof_and_says_so(machine, monkeypatc
 
 def test_a_proof_that_was_not_made_is_not_called_rounding(monkeypatch):
     monkeypatch.setattr(_scores, "BLOCK_VALUES", 64)
-    monkeypatch.setattr(_proof, "FREE_VALUES", 2**20)
+    monkeypatch.setattr(_proof, "SHARP", -1.0)
     monkeypatch.setattr(_proof, "LATE", -2e3)
     monkeypatch.setattr(_proof, "LATE_SHARE", -2.0)
     with pytest.warns(
@@ -367,7 +367,7 @@ def test_a_proof_that_was_not_made_is_not_called_rounding(monkeypatch):
 def test_solvers_that_were_late_take_the_time_from_the_proof_if_folds_follow(calibration, monkeypatch):
     """The fold that is always fitted would be late by both of them."""
     monkeypatch.setattr(_scores, "BLOCK_VALUES", 64)
-    monkeypatch.setattr(_proof, "FREE_VALUES", 2**20)
+    monkeypatch.setattr(_proof, "SHARP", -1.0)
     Clock(monkeypatch).takes(_fit, "proven_in_time", 120.0)
     model = quiet(SVC(calibration=calibration, time_limit=100.0), Y % 3)
     assert model.certificate_.holds == (calibration is None)

@@ -202,7 +202,7 @@ def test_certificates_are_published_as_asked(machine, certify):
         tasks = 3 if machine in (SVC, NuSVC) else 1
         assert len(model.certificates_) == tasks
         assert model.certificate_ == max(model.certificates_, key=lambda c: c.relative_gap)
-        assert model.certificate_.method == "recomputed"
+        assert model.certificate_.method in (["recomputed"] if certify == "full" else ["recomputed", "bounded"])
         assert str(model.certificate_).startswith("certificate holds")
 
 

@@ -251,7 +251,7 @@ WITHOUT: dict[str, tuple[str, ...]] = {
     ),
     "kernels": ("Code", "Kernel", "KernelProof", "MercerCheck", "Op", "Program", "require_consistent"),
     "losses": ("DualForm", "Loss", "Quadratic"),
-    "multiclass": ("BinaryTask", "Fired", "Scheme"),
+    "multiclass": ("BinaryTask", "EndToEnd", "Fired", "Scheme"),
     "penalties": ("Penalty",),
     "selection": ("Path",),
 }  # fmt: skip

@@ -134,7 +134,7 @@ UNUSED = {"evaluate", "interpret", "elementwise", "working_set", "mark_least", "
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_a_first_fit_compiles_what_it_uses(kernel: str, tmp_path: Path) -> None:
     first = run(f"lambda: SVC(kernel={kernel!r}).fit(X[:100], y[:100])", tmp_path)
-    assert {"stream_dense", "solve_together", "pair_block"} <= set(first["compiled"])
+    assert {"stream_dense", "solve_few", "pair_block"} <= set(first["compiled"])
     assert set(first["compiled"]) & UNUSED == set()
     assert len(first["compiled"]) == len(set(first["compiled"]))  # no function twice, for numbers of two types
     assert len(first["compiled"]) <= 30

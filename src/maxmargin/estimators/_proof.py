@@ -42,6 +42,8 @@ from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems import relative
 from maxmargin.solvers import Record, Status
 
+#: ``certify='auto'`` recomputes scores that cost little all the same where their errors take more than this share.
+SHARP = 1e-9
 #: Kernel values of a certificate from which on a second BLAS thread does not only wait.
 LARGE_VALUES = 2**24
 #: ``certify='auto'`` recomputes every score where that takes at most this many kernel values. A fresh pass that proves
@@ -152,6 +154,8 @@ def certified_outcomes(
                 if scores is None:
                     continue
                 bounded = judge_all(tasks, scores, definite, "bounded")
+                if values <= CHEAP_VALUES and not all(map(_is_sharp, bounded)):
+                    continue
                 if goal is None or all(
                     goal.met_by(own) or not outcome.solution.status.reached  # a fit that was stopped has its proof
                     for own, outcome in zip(bounded, outcomes, strict=True)
@@ -172,16 +176,22 @@ def _soft_certificates(
     every = union([rows])
     with nullcontext() if kernel.is_psd else blas_threads(1):
         definite = definiteness(kernel, X, every)
+    cheap = len(every) * len(union([rows[coef != 0]])) <= CHEAP_VALUES
     if known is not None and not full:
         bounded = outcomes.certificates(definite)
-        if goal is None or all(map(goal.met_by, bounded)):
+        if (goal is None or all(map(goal.met_by, bounded))) and (not cheap or all(map(_is_sharp, bounded))):
             return bounded
-    alone = not full or known is None
-    if alone and len(every) * len(union([rows[coef != 0]])) > CHEAP_VALUES:
+    if not cheap and (known is None or not full):
         return None
     with blas_threads(1):
         scores = soft_margin_scores(kernel, X, rows, outcomes.problems, coef, definite)
     return judge_soft_margins(outcomes.problems, coef, outcomes.intercept, scores, definite, "recomputed")
+
+
+def _is_sharp(certificate: Certificate) -> bool:
+    """Whether the errors of the scores are nothing beside the objectives: recomputing would show nothing new."""
+    primal, dual = certificate.primal, certificate.dual
+    return primal - dual - certificate.gap <= SHARP * max(abs(primal), abs(dual))
 
 
 def _known(outcomes: Sequence[Any], definite: Definiteness) -> list[Scores] | None:

@@ -25,7 +25,7 @@ from maxmargin.estimators._separation import centred, moved_back, separated
 from maxmargin.estimators._turns import Turn, take_turns
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel, require_consistent
-from maxmargin.problems import HardMarginProblem, Problem
+from maxmargin.problems import RESIDUE, HardMarginProblem, Problem
 from maxmargin.solvers import (
     FEW_ROWS,
     Decomposition,
@@ -213,6 +213,7 @@ class _Fit:
 
     def _deliver(self, task: Task, solution: Solution) -> Outcome:
         problem = task.problem
+        solution = replace(solution, beta=problem.qp.snapped(solution.beta, RESIDUE))
         stopped = not solution.status.reached and solution.status is not Status.STALLED
         if isinstance(problem, HardMarginProblem) and not stopped:
             try:

@@ -10,7 +10,7 @@ from maxmargin.problems._all_classes import (
 )
 from maxmargin.problems._base import Offsets, Problem, relative, two_sum
 from maxmargin.problems._classification import HardMarginProblem, LSSVCProblem, NuSVCProblem, SVCProblem
-from maxmargin.problems._dual_qp import FEASIBILITY_TOL, DualQP
+from maxmargin.problems._dual_qp import FEASIBILITY_TOL, RESIDUE, DualQP
 from maxmargin.problems._linear import LinearProblem, loss_gap
 from maxmargin.problems._one_class import OneClassProblem, SVDDProblem
 from maxmargin.problems._regression import NuSVRProblem, SVRProblem
@@ -27,6 +27,7 @@ ALL_CLASSES: dict[str, Callable[..., AllClassesProblem]] = {
 __all__ = [
     "ALL_CLASSES",
     "FEASIBILITY_TOL",
+    "RESIDUE",
     "AllClassesProblem",
     "CrammerSingerProblem",
     "DualQP",

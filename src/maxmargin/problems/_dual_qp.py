@@ -27,6 +27,8 @@ from maxmargin._types import FloatArray, IntArray
 FEASIBILITY_TOL = 1e-9
 #: Values within this relative distance of a bound count as on it.
 AT_BOUND = 1e-12
+#: Values this near a bound, or 0, are what rounding has left of it: four roundings of the box's width.
+RESIDUE = 2.0**-50
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 from maxmargin._stop import Stopped, heed, stops_when
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import VALUES_PER_THREAD, KernelGram, Stored, by_appearance
-from maxmargin.problems import DualQP
+from maxmargin.problems import RESIDUE, DualQP
 from maxmargin.solvers._base import Watch
 from maxmargin.solvers.decomposition import POLISHED
 
@@ -142,7 +142,7 @@ def _solved_few(
     beta, f, sizes = begun.beta, begun.f, np.diff(batch.pointers)
     tiny = TINY if sizes.min() <= TINY and len(batch.rows) <= FEW_IN_ALL else None
     steps, violations = backend.solve_few(
-        K, diagonal, batch, beta, f, AIM * watch.tol, most, ROUNDS, tiny, POLISHED, threads
+        K, diagonal, batch, beta, f, AIM * watch.tol, most, ROUNDS, tiny, POLISHED, RESIDUE, threads
     )
     error = gram.error_from(K, order, batch.pointers, batch.rows, beta)
     return Together(beta, f, error, steps, violations <= watch.tol, gram.entries)
@@ -183,6 +183,7 @@ def _solved_many(
         goal[taken >= most] = np.inf  # left to another solver, while the others go on
         if number > 0 and not taken.any():
             break
+        beta[:] = DualQP(tasks.linear, tasks.lower, tasks.upper).snapped(beta, RESIDUE)
         before = fine.entries
         f, error = fine.fresh(tasks.pointers, tasks.rows, beta, left)
         entries += fine.entries - before

@@ -73,6 +73,8 @@ class NumbaBackend(Backend):
         out = np.empty((rows.n, rows.n), dtype=rows.dtype) if out is None else out
         heeds = heeds or rows.n**2 > AT_ONCE  # no block is as large
         if 0 < rows.n <= PIECE and not isinstance(rows.bases[0], Csr):
+            if heeds:
+                heed()
             code, rate, scalars = _stages(program, rows.dtype, rows.scalars)
             stream.stream_whole(rows.bases[0], scalars, code, rate, out)
             return out
@@ -283,13 +285,14 @@ class NumbaBackend(Backend):
         run_parallel([partial(share, first) for first in range(threads)], threads)
         return steps, violations
 
-    def solve_few(self, K, diagonal, tasks, beta, f, tol, max_steps, rounds, tiny, polished, threads):
+    def solve_few(self, K, diagonal, tasks, beta, f, tol, max_steps, rounds, tiny, polished, residue, threads):
         """Problems over a stored matrix of few rows in float64, in place: (steps, violation left) of each."""
 
         def share(first):
             small.solve_few(
-                K, diagonal, tasks, beta, f, tol, max_steps, rounds, tiny, polished, first, threads, steps, violations
-            )
+                K, diagonal, tasks, beta, f, tol, max_steps, rounds, tiny, polished, residue,
+                first, threads, steps, violations,
+            )  # fmt: skip
 
         count = len(tasks.pointers) - 1
         steps, violations = np.zeros(count, dtype=np.int64), np.zeros(count)

@@ -72,12 +72,14 @@ def polish(K, lazy, linear, beta, lower, upper, diagonal, epsilon, budget, may_s
 
 
 @jit
-def solve_few(K, diagonal, tasks, beta, f, tol, most, rounds, tiny, polished, first, stride, steps, violations):
+def solve_few(
+    K, diagonal, tasks, beta, f, tol, most, rounds, tiny, polished, residue, first, stride, steps, violations
+):
     """Tasks first, first + stride, ... of a stored matrix in float64, each from beginning to end.
 
     ``beta``, a feasible start, ``f``, ``steps`` and ``violations`` are written in place; ``f`` is summed afresh at the
     end of each round, and the violations are those of such sums. Tasks of at most ``tiny`` rows (None: there are none)
-    are moved on to rounding.
+    are moved on to rounding. Values within ``residue``, relatively, of a bound or of 0 are moved onto it.
     """
     pointers, longest = tasks.pointers, 0
     for t in range(first, pointers.size - 1, stride):
@@ -102,7 +104,21 @@ def solve_few(K, diagonal, tasks, beta, f, tol, most, rounds, tiny, polished, fi
             if tiny is not None:
                 if number == 0 and rows.size <= tiny:
                     polish_task(K, rows, diagonal, p, low, high, tasks.epsilon, b, polished)
+            snap(b, low, high, residue)
             stored.fresh_scores(K, rows, spans, b, scores)
+
+
+@inner
+def snap(beta, lower, upper, residue):
+    """:meth:`DualQP.snapped`, in place."""
+    for k in range(beta.size):
+        room = residue * (upper[k] - lower[k])
+        if abs(beta[k]) <= room:
+            beta[k] = 0.0
+        if beta[k] >= upper[k] - room:
+            beta[k] = upper[k]
+        if beta[k] <= lower[k] + room:
+            beta[k] = lower[k]
 
 
 @inner
