@@ -112,6 +112,7 @@ def _solved(
     backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, begun: Together
 ) -> Together:
     """``begun``, solved in place as far as possible."""
+    heed()
     order, place = by_appearance(tasks.rows, gram.n)
     few = gram.dtype == np.float64 and len(order) <= FEW_ROWS
     K, diagonal = gram.stored(order, np.float64 if few else np.float32)
