@@ -22,6 +22,7 @@ from maxmargin import (
     KernelLeastSquares,
     KernelLeastSquaresCV,
     KernelPegasosSVC,
+    LinearClassifier,
     LinearSVC,
     LinearSVCCV,
     NuSVC,
@@ -30,15 +31,18 @@ from maxmargin import (
     _validation,
 )
 from maxmargin._stop import Stopped, asked_to_stop, stops_when
-from maxmargin.backends import backend_for, run_parallel, run_queue
+from maxmargin.backends import KernelGram, backend_for, run_parallel, run_queue
 from maxmargin.calibration import fit_calibrator
-from maxmargin.certificates import _approximation, _linear, _linear_rows, _scores
+from maxmargin.certificates import _approximation, _linear, _linear_rows, _scores, certify_tasks
 from maxmargin.delivered import NOT_FITTED
 from maxmargin.estimators import _approximation as _approximation_fit
 from maxmargin.estimators import _fit, _kernel_folds, _kernel_online, _least_squares, _many_classes, _proof
 from maxmargin.estimators._machine import Training
+from maxmargin.estimators._run import _Fit
+from maxmargin.estimators._turns import turns_in_time
 from maxmargin.kernels import Gaussian
 from maxmargin.maps import NystroemMap
+from maxmargin.problems import LinearProblem, SVCProblem
 from maxmargin.selection._run import Search
 from maxmargin.solvers import AllClassesBlocks, Decomposition, Watch, blocks, stored
 
@@ -72,6 +76,64 @@ def test_after_the_deadline_the_other_tasks_take_no_step(machine, scheme):
     assert model.certificate_.holds
     assert len(model.history_) == TASKS[scheme]
     assert len(model.predict(X)) == len(X)
+
+
+@pytest.mark.parametrize("calibration", [None, "sigmoid"])
+@pytest.mark.parametrize("scheme", list(TASKS))
+def test_tasks_that_nobody_begins_are_delivered_at_once(scheme, calibration, monkeypatch):
+    """No kernel values, no solver, nothing for each: what they come to is what each would have come to by itself."""
+    for owner, name in [(Decomposition, "solve"), (_Fit, "_deliver"), (KernelGram, "take")]:
+        monkeypatch.setattr(owner, name, None)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
+    with pytest.warns(ConvergenceWarning, match=f"in {TASKS[scheme]} of {TASKS[scheme]} tasks: time_limit"):
+        model = SVC(multiclass=scheme, calibration=calibration, time_limit=1e-9).fit(X, Y, sample_weight=weight)
+    assert len(model.support_) == 0
+    assert set(model.n_iter_) == {0}
+    costs = [(task, SVCProblem(task.sign, weight[task.rows])) for task in model._scheme.tasks(Y)]
+    for (task, problem), intercept, line in zip(costs, model.intercept_, model.history_, strict=True):
+        zero = np.zeros(len(task.rows))
+        offsets = problem.offsets(zero, zero)
+        assert intercept == offsets.intercept
+        values = problem.primal(zero, zero, offsets), problem.dual(zero, zero), problem.gap(zero, zero, offsets)
+        assert (line["primal"], line["dual"], line["gap"]) == pytest.approx(values, rel=1e-14)
+    if calibration:
+        assert len(model.folds_.intercept) == 1
+
+
+def test_tasks_whose_goal_is_met_before_they_begin_are_done():
+    """A goal of 2.5 is met without coefficients."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        assert SVC(tol=2.5, time_limit=1e-9, certify=False).fit(X, Y).fit_status_ == 0
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("scheme", list(TASKS))
+def test_linear_tasks_that_nobody_begins_are_delivered_at_once(scheme, loss, monkeypatch):
+    """One search for all their intercepts."""
+    searches = []
+    known = LinearProblem._search
+    monkeypatch.setattr(LinearProblem, "_search", lambda *given: searches.append(1) or known(*given))
+    model = quiet(LinearClassifier(loss, multiclass=scheme, time_limit=1e-9, certify=False))
+    assert len(searches) == 1
+    assert len(set(model.intercept_)) > 1
+    assert not model.coef_.any()
+    assert model.dual_coef_.shape == (TASKS[scheme], 0)
+    assert len(model.history_) == TASKS[scheme]
+
+
+def test_a_judge_of_tasks_on_rows_of_their_own_looks_up_between_them(monkeypatch):
+    """Each of 66 tasks is a single block, in which nobody looks up."""
+    model, judged = quiet(LinearSVC(multiclass="ovo")), []
+    known = _linear._judged
+    monkeypatch.setattr(_linear, "_judged", lambda *given: judged.append(1) or known(*given))
+    monkeypatch.setattr(_linear, "BLOCK_VALUES", X.shape[1] * 100)  # of some 40 rows each
+    with stops_when(lambda: bool(judged)), pytest.raises(Stopped):
+        certify_tasks(model, X, Y)
+    assert len(judged) <= 6
+    monkeypatch.setattr(_linear, "BLOCK_VALUES", 2**17)
+    with stops_when(lambda: bool(judged)):
+        assert len(certify_tasks(model, X, Y)) == 66  # so little work is not worth a look
 
 
 @pytest.mark.parametrize("scheme", ["ovo", "ovr", "code", "crammer-singer", "weston-watkins"])
@@ -135,7 +197,8 @@ class Clock:
 @pytest.mark.parametrize("kind", ["sigmoid", "isotonic", "venn-abers"])
 @pytest.mark.parametrize("name", list(FOLDED))
 def test_folds_that_would_begin_after_the_limit_are_left_out(name, kind, monkeypatch):
-    """Each fold takes 40 of 100 seconds: the fourth is not begun, and the rows of those left out take no part."""
+    """Each fold takes 40 of 100 seconds, whatever its share: the third, which would be late, is not begun, and the rows
+    of those left out take no part."""
     machine, owner, what, before = FOLDED[name]
     seen = []
     monkeypatch.setattr(_many_classes, "fit_calibrator", lambda *given: (seen.append(given), fit_calibrator(*given))[1])
@@ -148,7 +211,7 @@ def test_folds_that_would_begin_after_the_limit_are_left_out(name, kind, monkeyp
 
     monkeypatch.setattr(_fit, "cross_fit", poisoned)
     Clock(monkeypatch).takes(owner, what, 40.0)
-    fitted = 3 - before
+    fitted = 2 - before
     model = clone(machine).set_params(calibration=kind, time_limit=100.0)
     with pytest.warns(ConvergenceWarning) as warned:
         model.fit(X, Y % 3)
@@ -160,6 +223,24 @@ def test_folds_that_would_begin_after_the_limit_are_left_out(name, kind, monkeyp
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     assert model.predict_set(X, 0.9).any(axis=1).mean() > 0.5
     assert model.conformal_.total == np.count_nonzero(number != NOT_FITTED)
+
+
+def begun(shares, monkeypatch):
+    """How many of five parts are begun within 100 seconds, if one takes ``shares(seconds given)``."""
+    clock, number = Clock(monkeypatch), 0
+    for _, due in turns_in_time(5, clock.now + 100.0):
+        clock.now += shares(due - clock.now)
+        number += 1
+    return number
+
+
+def test_a_part_is_begun_if_what_it_takes_beyond_its_share_fits(monkeypatch):
+    assert begun(lambda own: own, monkeypatch) == 5
+    assert begun(lambda own: own / 2, monkeypatch) == 5
+    assert begun(lambda own: own + 19.0, monkeypatch) == 3  # ends at 39, at 73, at 101
+    assert begun(lambda own: own + 30.0, monkeypatch) == 2  # ends at 50, at 92
+    assert begun(lambda own: own + 45.0, monkeypatch) == 1  # ends at 65
+    assert begun(lambda own: 1e6, monkeypatch) == 1
 
 
 @pytest.mark.parametrize("name", list(FOLDED))

@@ -25,9 +25,10 @@ from maxmargin.losses import (
     PerceptronLoss,
     Pinball,
     SquaredEpsilonInsensitive,
+    resolve_loss,
 )
 from maxmargin.penalties import L2
-from maxmargin.problems import LinearProblem
+from maxmargin.problems import LinearProblem, constants
 from maxmargin.solvers import LINEAR_NAMES
 from tests.laws import examples
 
@@ -74,6 +75,32 @@ def test_so_it_is_where_a_smooth_loss_is_flat(loss, target, low, high):
     assert problem.intercept(np.zeros(2)) == pytest.approx((low + high) / 2)
     X = np.zeros((2, 1))
     assert fit(LinearRegressor(loss, C=1e-3, tol=1e-9), X, target).intercept_[0] == pytest.approx((low + high) / 2)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "squared_hinge",
+        "hinge",
+        "logistic",
+        "exponential",
+        "squared",
+        "absolute",
+        "huber",
+        "squared_epsilon_insensitive",
+    ],
+)
+def test_constants_of_many_problems_are_those_of_each(name, intercept):
+    """Rows of one target are one heavy row; problems have different numbers of targets."""
+    rng, loss = np.random.default_rng(0), resolve_loss(name)
+    problems = []
+    for n in (1, 2, 5, 40, 40):
+        target = np.where(rng.random(n) < 0.3, 1.0, -1.0) if loss.of_margin else rng.integers(-3, 4, n) * 1.25
+        problems.append(LinearProblem(loss, L2(), target, rng.uniform(0.1, 5.0, n), intercept))
+    alone = [problem.intercept(np.zeros(problem.n)) for problem in problems]
+    np.testing.assert_allclose(constants(problems), alone, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(constants(problems), [constants([problem])[0] for problem in problems])
 
 
 def test_rows_of_one_class_have_one_end():

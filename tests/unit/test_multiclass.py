@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxmargin.multiclass import CodeWords, Fired, OneVsOne, OneVsRest, make_scheme, make_words
+from maxmargin.multiclass import CodeWords, Fired, OneVsOne, OneVsRest, _ovo, make_scheme, make_words
 from tests.laws import examples
 
 NAMES = [("ovo", None), ("ovr", None), ("code", "one-hot"), ("code", "random"), ("code", "exhaustive")]
@@ -120,6 +120,15 @@ def test_consistent_pairs_couple_to_the_distribution_they_came_from():
     scheme = OneVsOne(4)
     r = np.column_stack([p[:, a] / (p[:, a] + p[:, b]) for a, b in scheme.pairs])
     np.testing.assert_allclose(scheme.couple(r), p, atol=1e-9)
+
+
+def test_rows_are_coupled_in_parts_and_each_by_itself(monkeypatch):
+    p, scheme = np.random.default_rng(0).uniform(0.01, 0.99, (20, 6)), OneVsOne(4)
+    whole = scheme.couple(p)
+    monkeypatch.setattr(_ovo, "SYSTEM_VALUES", 3 * 4**2)
+    np.testing.assert_array_equal(scheme.couple(p), whole)
+    np.testing.assert_allclose(np.vstack([scheme.couple(row[None]) for row in p]), whole, rtol=1e-13)
+    assert scheme.couple(p[:0]).shape == (0, 4)
 
 
 @pytest.mark.parametrize("words", ["one-hot", "random", "exhaustive"])

@@ -45,8 +45,7 @@ def judge_linear(X: RowData, tasks: Sequence[LinearDelivered], scaling: Scaling 
     """
     scaling = scaling or Scaling.none(X.shape[1])
     if any(task.rows is not None for task in tasks):
-        own = [(X if task.rows is None else X[task.rows], task._replace(rows=None)) for task in tasks]
-        return [judge_linear(rows, [task], scaling)[0] for rows, task in own]
+        return list(_one_by_one(X, tasks, scaling))
     products = Products(X, scaling, centred=all(task.problem.fit_intercept for task in tasks))
     b = np.array([task.intercept for task in tasks])
     f, error, drift = products.scores(np.column_stack([task.coef for task in tasks]), b)
@@ -59,6 +58,18 @@ def judge_linear(X: RowData, tasks: Sequence[LinearDelivered], scaling: Scaling 
         )
         for k, task in enumerate(tasks)
     ]  # fmt: skip
+
+
+def _one_by_one(X: RowData, tasks: Sequence[LinearDelivered], scaling: Scaling) -> Iterator[Certificate]:
+    """Certificates of tasks on rows of their own."""
+    values = 0  # of X that were read since somebody could ask to stop
+    for task in tasks:
+        if values >= BLOCK_VALUES:
+            heed()
+            values = 0
+        rows = X if task.rows is None else X[task.rows]
+        values += rows.size
+        yield judge_linear(rows, [task._replace(rows=None)], scaling)[0]
 
 
 def _dual_point(task: LinearDelivered, f: FloatArray) -> FloatArray:

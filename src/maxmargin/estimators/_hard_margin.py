@@ -12,7 +12,7 @@ from maxmargin.certificates import judge_linear
 from maxmargin.delivered import LinearDelivered
 from maxmargin.estimators._classifiers import SVC
 from maxmargin.estimators._fit import RefittedFamily
-from maxmargin.estimators._linear_model import LinearFit, unscaled, write_fit
+from maxmargin.estimators._linear_model import LinearFit, unscaled, used_rows, write_fit
 from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training
 from maxmargin.estimators._proof import Goal
@@ -80,13 +80,12 @@ class HardMargin(RefittedFamily[Separated]):
 
     def _model(self, solutions: list[Separated]) -> LinearFit:
         machines = [solution.machine for solution in solutions]
-        beta = np.zeros((len(machines), len(self.data.kept)))
-        for line, task, machine in zip(beta, self.tasks, machines, strict=True):
-            line[task.rows[machine.support_]] = dense(machine.dual_coef_).ravel()
+        where = [task.rows[machine.support_] for task, machine in zip(self.tasks, machines, strict=True)]
+        lines = [dense(machine.dual_coef_).ravel() for machine in machines]
         return LinearFit(
             np.vstack([dense(machine.coef_) for machine in machines]),
             np.concatenate([machine.intercept_ for machine in machines]),
-            beta,
+            *used_rows(lines, where, len(self.data.kept)),
             np.inf,
             max(int(machine.n_iter_.max()) for machine in machines),
             linear_history(solutions),
@@ -95,11 +94,12 @@ class HardMargin(RefittedFamily[Separated]):
     def prove(self, solutions):
         """Of the published weights, which are sums of rows, rounded."""
         delivered, model = [], self._model(solutions)
-        lines = zip(self.tasks, *unscaled(model.W, model.intercept, self.scaling), model.beta, strict=True)
-        for task, coef, b, beta in lines:
-            cost = np.full(len(task.rows), np.inf)
+        lines = zip(self.tasks, *unscaled(model.W, model.intercept, self.scaling), solutions, strict=True)
+        for task, coef, b, solution in lines:
+            cost, beta = np.full(len(task.rows), np.inf), np.zeros(len(task.rows))
+            beta[solution.machine.support_] = dense(solution.machine.dual_coef_).ravel()
             problem = LinearProblem(Hinge(), L2(), task.sign, cost, self.machine.fit_intercept)
-            delivered.append(LinearDelivered(problem, coef, float(b), beta[task.rows], task.rows))
+            delivered.append(LinearDelivered(problem, coef, float(b), beta, task.rows))
         return judge_linear(self.rows, delivered, self.scaling)
 
     def write(self, draft, solutions, certificates, reached):

@@ -116,4 +116,7 @@ def fold_scores(
     ]
     sums = estimator._products(X, [np.hstack(of_folds) for of_folds in zip(*blocks, strict=True)], tables.support)
     split = [np.split(values, len(blocks), axis=1) for values in sums]
-    return [scheme.from_tables([part[k] for part in split]) + b for k, b in enumerate(intercept)]
+    scores = [scheme.from_tables([part[k] for part in split]) for k in range(len(blocks))]
+    for own, b in zip(scores, intercept, strict=True):
+        own += b
+    return scores

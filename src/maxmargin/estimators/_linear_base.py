@@ -24,7 +24,7 @@ from maxmargin.backends import backend_for, effective_threads
 from maxmargin.certificates import Certificate, Scaling, judge_linear
 from maxmargin.delivered import LinearDelivered
 from maxmargin.estimators._fit import Family, RefittedFamily, fit
-from maxmargin.estimators._linear_model import LinearFit, dense_coef, published_weights, unscaled, write_fit
+from maxmargin.estimators._linear_model import LinearFit, dense_coef, published_weights, unscaled, used_rows, write_fit
 from maxmargin.estimators._linear_run import linear_history, solve_linear
 from maxmargin.estimators._machine import Machine, Training, check_rows, check_target, leaves_no_trace
 from maxmargin.estimators._options import FitOptions
@@ -230,12 +230,10 @@ class LinearTasks(RefittedFamily[LinearSolution]):
 
     def write(self, draft, solutions, certificates, reached):
         points = [solution.point for solution in solutions]
-        beta = np.zeros((len(points), len(self.data.kept)))
-        for line, point, own in zip(beta, points, self.where, strict=True):
-            line[slice(None) if own is None else own] = point.beta
+        support = used_rows([point.beta for point in points], self.where, len(self.data.kept))
         W, intercept = np.array([point.w for point in points]), np.array([point.intercept for point in points])
         n_iter = max(solution.n_iter for solution in solutions)
-        model = LinearFit(W, intercept, beta, self.cost, n_iter, linear_history(solutions))
+        model = LinearFit(W, intercept, *support, self.cost, n_iter, linear_history(solutions))
         write_fit(draft, self.data, model, self.scaling)
 
     def scores(self, draft, solutions):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from maxmargin._rows import dense
-from maxmargin._types import Array, FloatArray
+from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.certificates import Scaling
 from maxmargin.estimators._machine import Training
 
@@ -20,21 +21,38 @@ class LinearFit(NamedTuple):
 
     W: FloatArray  # (tasks, d)
     intercept: FloatArray  # (tasks,)
-    beta: FloatArray  # (tasks, rows that count)
+    used: IntArray  # the rows, of those that count, which any task uses
+    beta: FloatArray  # (tasks, such rows)
     cost: float
     n_iter: int
     history: Array
 
 
+def used_rows(lines: Sequence[FloatArray], where: Sequence[IntArray | None], n: int) -> tuple[IntArray, FloatArray]:
+    """(rows that any task uses, dual variables (tasks, such rows)), from a line for each task.
+
+    ``where`` says which of the n rows a line is about, None for all: no table of a thousand tasks and all rows is made.
+    """
+    counts = np.zeros(n, dtype=bool)
+    for line, own in zip(lines, where, strict=True):
+        if own is None:
+            counts |= line != 0
+        else:
+            counts[own[line != 0]] = True
+    used, place = np.flatnonzero(counts), np.cumsum(counts) - 1
+    beta = np.zeros((len(lines), len(used)))
+    for own_beta, line, own in zip(beta, lines, where, strict=True):
+        if own is None:
+            own_beta[:] = line[used]
+        else:
+            own_beta[place[own[line != 0]]] = line[line != 0]
+    return used, beta
+
+
 def write_fit(estimator: LinearMachine, data: Training, fit: LinearFit, scaling: Scaling | None) -> None:
     """Everything of a model with dual variables."""
     write_weights(estimator, fit.W, fit.intercept, scaling)
-    counts = np.zeros(fit.beta.shape[1], dtype=bool)
-    for line in fit.beta:  # no table of a thousand tasks in between
-        counts |= line != 0
-    used = np.flatnonzero(counts)
-    beta = fit.beta if counts.all() else fit.beta[:, used]
-    estimator.support_, estimator.dual_coef_ = data.kept[used], np.ascontiguousarray(beta)
+    estimator.support_, estimator.dual_coef_ = data.kept[fit.used], fit.beta
     estimator.C_, estimator.n_iter_, estimator.history_ = fit.cost, fit.n_iter, fit.history
     estimator.shape_fit_ = data.X.shape
     estimator._write_labels(data)

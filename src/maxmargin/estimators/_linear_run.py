@@ -15,7 +15,7 @@ from maxmargin.estimators._progress import FitReporter, history_of
 from maxmargin.estimators._scaling import require_finite
 from maxmargin.estimators._turns import Turn, side_by_side, take_turns
 from maxmargin.problems import LinearProblem
-from maxmargin.solvers import LinearPoint, LinearSolution, make_linear_solver, untouched, weightless
+from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_solver, untouched, weightless
 
 
 def solve_linear(
@@ -40,11 +40,14 @@ def solve_linear(
     with single_threaded_blas():
         require_finite(np.sqrt(design.column_squares))
 
-    def solve(number: int, turn: Turn) -> LinearSolution:
+    waiting: dict[int, Watch] = {}  # of tasks that nobody has the time to begin
+
+    def solve(number: int, turn: Turn) -> LinearSolution | None:
         problem, own, start = problems[number], where[number], starts[number]
         watch = turn.watch(0.0, options.tol, options.max_iter)
         if start is None and watch.must_stop(0):
-            return untouched(problem, design.d, watch)
+            waiting[number] = watch
+            return None
         if (exact := weightless(problem, design.d, watch)) is not None:
             return exact
         rows = design if own is None else design.take(own)
@@ -53,7 +56,10 @@ def solve_linear(
         return solution
 
     solved = take_turns(solve, list(range(len(problems))), at_once, deadline, reporter)
-    return [solved[number] for number in range(len(problems))]
+    if waiting:  # all at once, for they may be a thousand
+        models = untouched([problems[number] for number in waiting], design.d, list(waiting.values()))
+        solved.update(zip(waiting, models, strict=True))
+    return [solution for _, solution in sorted(solved.items()) if solution is not None]
 
 
 def linear_history(solutions: Sequence[Any]) -> np.ndarray:

@@ -10,7 +10,7 @@ from maxmargin.backends import backend_for, single_threaded_blas
 from maxmargin.certificates import Scaling, judge_linear_all_classes
 from maxmargin.estimators._fit import RefittedFamily
 from maxmargin.estimators._interrupt import InterruptFlag
-from maxmargin.estimators._linear_model import LinearFit, published_weights, unscaled, write_fit
+from maxmargin.estimators._linear_model import LinearFit, published_weights, unscaled, used_rows, write_fit
 from maxmargin.estimators._linear_run import linear_history
 from maxmargin.estimators._machine import Training, seed_of
 from maxmargin.estimators._proof import Goal
@@ -68,7 +68,7 @@ class LinearOneProblem(RefittedFamily[AllClassesSolution]):
         model = LinearFit(
             W[1:] - W[:1] if two else W,
             b[1:] - b[:1] if two else b,
-            solution.alpha.T,
+            *used_rows(solution.alpha.T, [None] * self.problem.n_classes, len(self.data.kept)),
             self.cost,
             solution.n_iter,
             linear_history(solutions),

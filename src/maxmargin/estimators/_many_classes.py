@@ -218,11 +218,12 @@ class ManyClasses:
             for k, task in enumerate(asked.tasks(labels.label))
             for own in [known[task.rows]]
         ]
+        if not known.all():
+            scores = scores[known]
+        label, weight = labels.label[known], weight[known]
         if len(self.classes_) > 2:
-            self.sharpness_ = fit_sharpness(self._coupled(scores[known]), labels.label[known], weight[known])
-        self.conformal_ = fit_conformal(
-            self._decided(scores[known]), labels.label[known], weight[known], folds.number[known]
-        )
+            self.sharpness_ = fit_sharpness(self._coupled(scores), label, weight)
+        self.conformal_ = fit_conformal(self._decided(scores), label, weight, folds.number[known])
         if kind == "sigmoid":
             found = [c for c in self.calibrators_ if isinstance(c, Sigmoid)]
             self.probA_, self.probB_ = np.array([c.a for c in found]), np.array([c.b for c in found])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -25,7 +25,7 @@ from maxmargin.estimators._separation import centred, moved_back, separated
 from maxmargin.estimators._turns import Turn, take_turns
 from maxmargin.exceptions import NotSeparableError
 from maxmargin.kernels import Kernel, require_consistent
-from maxmargin.problems import RESIDUE, HardMarginProblem, Problem
+from maxmargin.problems import RESIDUE, HardMarginProblem, Problem, SoftMargins, SVCProblem
 from maxmargin.solvers import (
     FEW_ROWS,
     Decomposition,
@@ -55,6 +55,12 @@ class Task:
     problem: Problem
     start: FloatArray | None = None
     steps: int = 0  # that led to the start, in this fit
+
+    @property
+    def is_plain_and_at_zero(self) -> bool:
+        """Whether it is a soft margin with an intercept that has not taken a step and begins at no coefficients."""
+        plain = type(self.problem) is SVCProblem and self.problem.fit_intercept and self.steps == 0
+        return plain and (self.start is None or not self.start.any())
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,11 @@ class _Fit:
     def _one_by_one(self) -> list[Outcome]:
         left = [number for number, outcome in enumerate(self.outcomes) if outcome is None]
         solved = take_turns(self._one, left, self.at_once, self.deadline, self.reporter, self.interrupted)
-        return [solved[number] if outcome is None else outcome for number, outcome in enumerate(self.outcomes)]
+        waiting = [number for number, outcome in solved.items() if outcome is None]
+        if waiting:
+            solved.update(zip(waiting, self._untouched(waiting), strict=True))
+        every = [solved.get(number, outcome) for number, outcome in enumerate(self.outcomes)]
+        return [outcome for outcome in every if outcome is not None]
 
     def watch(self) -> Watch:
         """Stopping rules of tasks that are solved together."""
@@ -197,9 +207,26 @@ class _Fit:
             else:
                 self.tasks[number] = replace(self.tasks[number], start=solution.beta, steps=solution.n_iter)
 
-    def _one(self, number: int, turn: Turn) -> Outcome:
-        """One task in its turn."""
+    def _untouched(self, numbers: list[int]) -> Iterator[Outcome]:
+        """Soft margins that nobody has the time to begin: no coefficients; all at once, for they may be a thousand."""
+        tasks, watch = [self.tasks[number] for number in numbers], self.watch()
+        problems = SoftMargins.of([task.problem for task in tasks if isinstance(task.problem, SVCProblem)])
+        zero, reason = np.zeros(int(problems.pointers[-1])), watch.reason(0) or Status.TIME_LIMIT
+        intercepts, violations = problems.intercepts(zero, zero), problems.violations(zero, zero)
+        values = [column.tolist() for column in problems.values(zero, zero, intercepts)]
+        for number, (task, b, violation, *own) in enumerate(
+            zip(tasks, intercepts.tolist(), violations.tolist(), *values, strict=True)
+        ):
+            beta, record = zero[problems.part(number)], Record(0, 0.0, *own)
+            status = Status.OPTIMAL if watch.met(record, violation) else reason
+            solution = Solution(beta, beta, status, 0, (record,), 0)
+            yield Outcome(Delivered(task.rows, task.problem, beta, b), solution)
+
+    def _one(self, number: int, turn: Turn) -> Outcome | None:
+        """One task in its turn; None where that is over, and all such tasks can be delivered together."""
         task, threads = self.tasks[number], max(1, self.threads // self.at_once)
+        if self.reporter is None and task.is_plain_and_at_zero and turn.is_over():
+            return None
         if len(task.rows) == self.gram.n:  # classes against the rest, folds: kernel rows that are kept serve all
             lane = threading.get_ident()
             if lane not in self.whole:

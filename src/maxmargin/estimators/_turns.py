@@ -39,11 +39,17 @@ def fair_share(deadline: float, left: int) -> float:
 
 
 def turns_in_time(count: int, deadline: float) -> Iterator[tuple[int, float]]:
-    """(number, its share's end) of the first of ``count`` long parts, and of every other that begins in time."""
+    """(number, its share's end) of the first of ``count`` long parts, and of every other that there is time for.
+
+    A part takes its share, and beyond that as much as the last one did: what it has to do however early it must end.
+    """
+    late = 0.0
     for number in range(count):
-        if number and time.perf_counter() >= deadline:
+        if number and time.perf_counter() + late >= deadline:
             return
-        yield number, fair_share(deadline, count - number)
+        due = fair_share(deadline, count - number)
+        yield number, due
+        late = max(0.0, time.perf_counter() - due)
 
 
 def side_by_side(reporter: FitReporter | None, count: int, threads: int) -> int:

@@ -10,6 +10,9 @@ import numpy as np
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.multiclass._scheme import BinaryTask, EndToEnd, Scheme, positive_against_rest, squeezed
 
+#: Values of the systems that are made, and solved, at a time: as many as stay in the cache.
+SYSTEM_VALUES = 2**18
+
 
 @dataclass(frozen=True)
 class OneVsOne(Scheme):
@@ -71,15 +74,18 @@ class OneVsOne(Scheme):
 
         One small linear system per row.
         """
-        n, k = len(p), self.n_classes
+        height = max(1, SYSTEM_VALUES // self.n_classes**2)
+        found = [self._coupled(p[first : first + height]) for first in range(0, len(p), height)]
+        return np.concatenate([np.zeros((0, self.n_classes)), *found])
+
+    def _coupled(self, p: FloatArray) -> FloatArray:
+        """:meth:`couple` of a few rows."""
+        n, k, (a, b) = len(p), self.n_classes, np.array(self.pairs).T
+        r = np.zeros((n, k, k))  # r[:, a, b] of a row: the probability of a among a and b
+        r[:, a, b], r[:, b, a] = p, 1.0 - p
         Q = np.zeros((n, k + 1, k + 1))
-        for number, (a, b) in enumerate(self.pairs):
-            r_ab = p[:, number]
-            r_ba = 1.0 - r_ab
-            Q[:, a, a] += r_ba**2
-            Q[:, b, b] += r_ab**2
-            Q[:, a, b] -= r_ab * r_ba
-            Q[:, b, a] -= r_ab * r_ba
+        Q[:, :k, :k] = -r * r.transpose(0, 2, 1)
+        Q[:, range(k), range(k)] = np.square(r).sum(axis=1)
         Q[:, :k, k] = Q[:, k, :k] = 1.0
         right = np.zeros((n, k + 1, 1))
         right[:, k] = 1.0

@@ -11,7 +11,7 @@ from maxmargin.problems._all_classes import (
 from maxmargin.problems._base import Offsets, Problem, relative, two_sum
 from maxmargin.problems._classification import HardMarginProblem, LSSVCProblem, NuSVCProblem, SVCProblem
 from maxmargin.problems._dual_qp import FEASIBILITY_TOL, RESIDUE, DualQP
-from maxmargin.problems._linear import LinearProblem, loss_gap
+from maxmargin.problems._linear import LinearProblem, constants, loss_gap
 from maxmargin.problems._one_class import OneClassProblem, SVDDProblem
 from maxmargin.problems._regression import NuSVRProblem, SVRProblem
 from maxmargin.problems._soft_margins import SoftMargins
@@ -46,6 +46,7 @@ __all__ = [
     "SoftMargins",
     "SoftmaxProblem",
     "WestonWatkinsProblem",
+    "constants",
     "loss_gap",
     "relative",
     "two_sum",

@@ -11,13 +11,13 @@ See "Known methods as pairs" and "Duality gap" in ``docs/theory.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.losses import DualForm, Loss, Quadratic
 from maxmargin.penalties import Penalty
 from maxmargin.problems._base import centre
@@ -141,7 +141,10 @@ class LinearProblem:
         """
         if not self.fit_intercept:
             return 0.0
-        return centre(*(self._search(f, start) if self.loss.smooth else self._flat_part(f)))
+        if not self.loss.smooth:
+            return centre(*self._flat_part(f))
+        low, high = self._search(f, start)
+        return centre(float(low), float(high))
 
     def settles_intercept(self, f: FloatArray) -> bool:
         """Whether only one b is best at scores ``f``, the intercept included: a row's slope is between its bounds."""
@@ -161,41 +164,66 @@ class LinearProblem:
         rises = slope > rounding
         return float(begins[np.argmax(slope >= -rounding)]), float(begins[np.argmax(rises)]) if rises.any() else np.inf
 
-    def _search(self, f: FloatArray, start: float) -> tuple[float, float]:
-        """(least, largest) best b of a smooth loss: where its slope, rounding aside, is 0."""
+    def _search(self, f: FloatArray, start: FloatArray | float) -> tuple[FloatArray, FloatArray]:
+        """(least, largest) best b of a smooth loss: where its slope, rounding aside, is 0.
 
-        def slope(b: float) -> tuple[float, float]:
-            slopes = self.C * self.loss.subgradient(self.target, f + b)
-            return float(slopes.sum()), EXACT * float(np.abs(slopes).sum())
+        Targets, costs and scores may be those of several problems, in lines, each with its own start.
+        """
 
-        def rises(b: float) -> bool:
+        def slope(b: FloatArray) -> tuple[FloatArray, FloatArray]:
+            slopes = self.C * self.loss.subgradient(self.target, f + b[..., None])
+            return slopes.sum(axis=-1), EXACT * np.abs(slopes).sum(axis=-1)
+
+        def rises(b: FloatArray) -> Array:
             value, rounding = slope(b)
-            return value > rounding
+            return np.asarray(value > rounding)
 
-        def has_ceased_to_fall(b: float) -> bool:
+        def has_ceased_to_fall(b: FloatArray) -> Array:
             value, rounding = slope(b)
-            return value >= -rounding
+            return np.asarray(value >= -rounding)
 
-        return _first(has_ceased_to_fall, start), _first(rises, start)
+        begin = np.asarray(start, dtype=np.float64)
+        return _first(has_ceased_to_fall, begin), _first(rises, begin)
 
 
-def _first(holds: Callable[[float], bool], start: float) -> float:
-    """The least number for which a condition holds that, once true, stays so: by halving, from around ``start``."""
+def constants(problems: Sequence[LinearProblem]) -> FloatArray:
+    """The best intercept of each problem without weights; they differ in targets and costs alone, and may be many."""
+    first, heavy = problems[0], [_merged(problem) for problem in problems]
+    if not (first.fit_intercept and first.loss.smooth):
+        return np.array([problem.intercept(np.zeros(problem.n)) for problem in heavy])
+    most = max(problem.n for problem in heavy)
+    target = np.array([np.pad(problem.target, (0, most - problem.n), "edge") for problem in heavy])
+    C = np.array([np.pad(problem.C, (0, most - problem.n)) for problem in heavy])
+    ends = replace(first, target=target, C=C)._search(np.zeros(target.shape), np.zeros(len(heavy)))
+    return np.array([centre(*pair) for pair in zip(*(end.tolist() for end in ends), strict=True)])
+
+
+def _merged(problem: LinearProblem) -> LinearProblem:
+    """The problem of rows that have one score: those of one target are one heavy row."""
+    values, place = np.unique(problem.target, return_inverse=True)
+    return replace(problem, target=values, C=np.bincount(place, weights=problem.C).astype(np.float64))
+
+
+def _first(holds: Callable[[FloatArray], Array], start: FloatArray) -> FloatArray:
+    """The least number for which a condition holds that, once true, stays so: by halving, from around ``start``.
+
+    Each number of ``start`` has a condition of its own; they are asked together.
+    """
     low = high = start
     width = 1.0
-    while holds(low) and width < FARTHEST:
-        low, width = start - width, 4 * width
+    while (over := holds(low)).any() and width < FARTHEST:
+        low, width = np.where(over, start - width, low), 4 * width
     width = 1.0
-    while not holds(high) and width < FARTHEST:
-        high, width = start + width, 4 * width
-    if holds(low) or not holds(high):
-        return -np.inf if holds(low) else np.inf
+    while not (met := holds(high)).all() and width < FARTHEST:
+        high, width = np.where(met, high, start + width), 4 * width
+    always, never = holds(low), ~holds(high)
     for _ in range(HALVINGS):
         between = low + (high - low) / 2
-        if between in (low, high):
+        if ((between == low) | (between == high)).all():
             break
-        low, high = (low, between) if holds(between) else (between, high)
-    return high
+        met = holds(between)
+        low, high = np.where(met, low, between), np.where(met, between, high)
+    return np.where(always, -np.inf, np.where(never, np.inf, high))
 
 
 def loss_gap(loss: Loss, t: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:

@@ -90,6 +90,11 @@ class SoftMargins(Sequence[SVCProblem]):
         slope = f - self.sign
         return self.least(np.where(rises, slope - error, np.inf)), self.most(np.where(falls, slope + error, -np.inf))
 
+    def violations(self, beta: FloatArray, f: FloatArray) -> FloatArray:
+        """:meth:`DualQP.violation` of each problem, all of which have an intercept."""
+        rise, fall = self.slopes(self.sign * beta, f, AT_BOUND)
+        return np.maximum(0.0, fall - rise)
+
     def intercepts(self, beta: FloatArray, f: FloatArray) -> FloatArray:
         """:meth:`SVCProblem.offsets` of each problem."""
         if not self.fit_intercept:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.backends import Design
-from maxmargin.problems import LinearProblem, relative
+from maxmargin.problems import LinearProblem, constants, relative
 from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers.conjugate import conjugate_gradients
 
@@ -117,17 +117,18 @@ def conclude(
     return LinearSolution(point, status, n_iter, tuple(watch.history), time.perf_counter() - watch.began)
 
 
-def untouched(problem: LinearProblem, d: int, watch: Watch) -> LinearSolution:
-    """The model of a task whose turn came when the time was over: no weights, the best intercept, no look at X."""
-    n = len(problem.target)
-    values, place = np.unique(problem.target, return_inverse=True)  # rows of one target are one heavy row here
-    heavy = replace(problem, target=values, C=np.bincount(place, weights=problem.C).astype(np.float64))
-    w, beta, b = np.zeros(d), np.zeros(n), heavy.intercept(np.zeros(len(values)))
-    f = np.full(n, b)
-    primal, gap = problem.primal(w, f), problem.gap(w, f, beta, w)
-    status = watch.note(Record(0, time.perf_counter() - watch.began, primal, primal - gap, gap))
-    point = LinearPoint(w, b, beta)
-    return LinearSolution(point, status or Status.STOPPED, 0, tuple(watch.history), time.perf_counter() - watch.began)
+def untouched(problems: Sequence[LinearProblem], d: int, watches: Sequence[Watch]) -> list[LinearSolution]:
+    """The models of tasks whose turns came when the time was over: no weights, the best intercepts, no look at X."""
+    models, w = [], np.zeros(d)
+    for problem, watch, b in zip(problems, watches, constants(problems).tolist(), strict=True):
+        beta, f = np.zeros(problem.n), np.full(problem.n, b)
+        primal, gap = problem.primal(w, f), problem.gap(w, f, beta, w)
+        status = watch.note(Record(0, time.perf_counter() - watch.began, primal, primal - gap, gap))
+        seconds = time.perf_counter() - watch.began
+        models.append(
+            LinearSolution(LinearPoint(w, b, beta), status or Status.STOPPED, 0, tuple(watch.history), seconds)
+        )
+    return models
 
 
 def weightless(problem: LinearProblem, d: int, watch: Watch) -> LinearSolution | None:

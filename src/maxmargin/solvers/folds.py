@@ -47,6 +47,8 @@ def near_start(qp: DualQP, beta: FloatArray) -> FloatArray:
     """
     if qp.budget is not None or not qp.balance or qp.total != 0:
         return qp.nearby(beta)
+    if not beta.any():  # a task that nobody has begun
+        return beta
     beta = np.clip(beta, qp.lower, qp.upper)
     excess = float(beta.sum())
     side = np.flatnonzero(beta > 0) if excess > 0 else np.flatnonzero(beta < 0)

@@ -112,6 +112,7 @@ def _solved(
     backend: NumbaBackend, tasks: Tasks, gram: KernelGram, watch: Watch, threads: int, begun: Together
 ) -> Together:
     """``begun``, solved in place as far as possible."""
+    heed()
     alone = len(tasks.pointers) == 2
     order, places = (tasks.rows, np.arange(len(tasks.rows))) if alone else by_appearance(tasks.rows, gram.n)
     few = gram.dtype == np.float64 and len(order) <= FEW_ROWS
@@ -138,7 +139,6 @@ def _solved_few(
     begun: Together,
 ) -> Together:
     """In one compiled call, over a matrix in float64."""
-    heed()
     beta, f, sizes = begun.beta, begun.f, np.diff(batch.pointers)
     tiny = TINY if sizes.min() <= TINY and len(batch.rows) <= FEW_IN_ALL else None
     steps, violations = backend.solve_few(
