@@ -108,7 +108,7 @@ def measured(task: str, C: float, X: np.ndarray, y: np.ndarray, only: list[str] 
     return best | {name: min(own) for name, own in times.items()}
 
 
-def _load(source: Source, name: str) -> tuple[np.ndarray, np.ndarray]:
+def load(source: Source, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Rows and targets of a set in random order, columns (and numbers to predict) standardised."""
     bundled = getattr(sklearn.datasets, f"load_{name}", None)
     X, y = bundled(return_X_y=True) if bundled else source(name)[:2]
@@ -122,7 +122,7 @@ def _cases(source: Source, options: argparse.Namespace) -> Iterator[tuple[str, n
     """(set, rows, targets) of every set and size."""
     for name in options.sets or SETS:
         try:
-            X, y = _load(source, name)
+            X, y = load(source, name)
         except (Missing, OSError) as why:
             print(f"{name}: missed: {why}")
             continue

@@ -2,10 +2,11 @@
 
 **Kernel**: five folds, eight C, eight gamma, the same folds and the same scorer, ``GridSearchCV`` around the SVC (SVR)
 of scikit-learn and of scikit-learn-intelex in float32, with two processes; maxmargin's ``SVCCV`` (``SVRCV``) with two
-threads. **Linear**: five folds, ten C, ``GridSearchCV(LinearSVC)`` and ``LinearSVCCV``. **Least squares**: five folds,
-eight lambda, five gamma, ``GridSearchCV(KernelRidge)`` with two processes or with one whose BLAS has two threads, and
-``KernelLeastSquaresCV``, with the race and without. Every search ends with a refit; the time counts from ``fit`` to the
-fitted winner, after a search on a few rows that loads what must be loaded.
+threads. **Everyday**: the same on standardised sets of 440 to 3,000 rows. **Linear**: five folds, ten C,
+``GridSearchCV(LinearSVC)`` and ``LinearSVCCV``. **Least squares**: five folds, eight lambda, five gamma,
+``GridSearchCV(KernelRidge)`` with two processes or with one whose BLAS has two threads, and ``KernelLeastSquaresCV``,
+with the race and without. Every search ends with a refit; the time counts from ``fit`` to the fitted winner, after a
+search on a few rows that loads what must be loaded.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import everyday
 from benchmarks.arena import sets
 from benchmarks.arena.__main__ import environment
 from benchmarks.arena.case import SCALE, Missing, Split, fix_gamma, layout, open_source
@@ -36,18 +39,24 @@ KERNEL_SETS = (
     ("mnist", 3_000),
     ("cadata", 3_000),
 )
+EVERYDAY_SETS: tuple[tuple[str, int | None], ...] = (
+    *((name, None) for name in ("breast_cancer", "digits", "vowel", "vehicle", "australian", "german_numer", "splice")),
+    *((name, 2_000) for name in ("segment", "satimage", "a9a", "w8a", "mnist")),
+    *((name, 3_000) for name in ("svmguide1", "letter")),
+    *(("diabetes", None), ("cadata", 500), ("abalone", 2_000), ("cpusmall", 2_000)),
+)
 LINEAR_SETS = (("a9a", None), ("covtype", 100_000), ("news20", None))
 LEAST_SQUARES_SETS = (("cadata", 5_000),)
-TABLES = {"kernel": KERNEL_SETS, "linear": LINEAR_SETS, "least-squares": LEAST_SQUARES_SETS}
+TABLES = {"kernel": KERNEL_SETS, "everyday": EVERYDAY_SETS, "linear": LINEAR_SETS, "least-squares": LEAST_SQUARES_SETS}
 CS, GAMMAS = np.logspace(-1, 3, 8), np.logspace(-2, 1, 8)  # gammas are multiples of 'scale'
 LINEAR_CS = np.logspace(-3, 2, 10)
 LAMS, WIDTHS = np.logspace(-3, 1, 8), np.logspace(-1, 1, 5)  # widths are multiples of 'scale'
-FOLDS, JOBS, EPSILON, TEST_ROWS, WARM_ROWS = 5, 2, 0.1, 10_000, 300
+FOLDS, EPSILON, TEST_ROWS, WARM_ROWS, MOST_ROWS = 5, 0.1, 10_000, 300, 3_000
 
 
 @dataclass
 class Line:
-    """One search on one set; ``score`` is the winner's in cross-validation, ``test`` on rows it never saw."""
+    """One search on one set; ``score`` is the winner's in cross-validation, ``test`` on rows it never saw (or nan)."""
 
     table: str
     set: str
@@ -58,6 +67,15 @@ class Line:
     best: dict[str, float]
     cells: int
     dropped: int = 0
+    rows: int = 0
+    columns: int = 0
+
+
+def _everyday_split(name: str, source: Any, rows: int | None) -> Split:
+    """At most 3,000 standardised rows; nothing to test where all are wanted."""
+    X, y = everyday.load(source, name)
+    train = min(rows or MOST_ROWS, len(y))
+    return Split(X[:train], y[:train], X[train:], y[train:]) if len(y) > train else Split(X, y)
 
 
 def _split(data: Any, source: Any, rows: int | None) -> Split:
@@ -76,13 +94,13 @@ def _first(split: Split, rows: int) -> Split:
     return split._replace(X=split.X[chosen], y=split.y[chosen])
 
 
-def _grid_search(machine: Any, grid: dict[str, Any], dtype: type, jobs: int = JOBS) -> Callable[[Any, Any], Any]:
+def _grid_search(machine: Any, grid: dict[str, Any], dtype: type, jobs: int) -> Callable[[Any, Any], Any]:
     from sklearn.model_selection import GridSearchCV
 
     return lambda X, y: GridSearchCV(machine, grid, cv=FOLDS, n_jobs=jobs).fit(X.astype(dtype), y)
 
 
-def _kernel_sides(regression: bool, Cs: Any, gammas: Any) -> dict[str, Callable[[Any, Any], Any]]:
+def _kernel_sides(regression: bool, Cs: Any, gammas: Any, jobs: int) -> dict[str, Callable[[Any, Any], Any]]:
     import sklearn.svm as theirs
 
     import maxmargin
@@ -91,71 +109,80 @@ def _kernel_sides(regression: bool, Cs: Any, gammas: Any) -> dict[str, Callable[
     grid = {"C": Cs, "gamma": gammas}
     search = getattr(maxmargin, f"{name}CV")
     sides = {
-        "maxmargin": lambda X, y: search(Cs=Cs, gammas=gammas, cv=FOLDS, n_jobs=JOBS, **more).fit(X, y),
-        "GridSearchCV": _grid_search(getattr(theirs, name)(**more), grid, np.float64),
+        "maxmargin": lambda X, y: search(Cs=Cs, gammas=gammas, cv=FOLDS, n_jobs=jobs, **more).fit(X, y),
+        "GridSearchCV": _grid_search(getattr(theirs, name)(**more), grid, np.float64, jobs),
     }
     try:
         intel = importlib.import_module("sklearnex.svm")
     except ImportError as why:
         print(f"scikit-learn-intelex: missed: {why}")
         return sides
-    return {**sides, "GridSearchCV, sklearnex float32": _grid_search(getattr(intel, name)(**more), grid, np.float32)}
+    theirs_too = _grid_search(getattr(intel, name)(**more), grid, np.float32, jobs)
+    return {**sides, "GridSearchCV, sklearnex float32": theirs_too}
 
 
-def _linear_sides(Cs: Any) -> dict[str, Callable[[Any, Any], Any]]:
+def _linear_sides(Cs: Any, jobs: int) -> dict[str, Callable[[Any, Any], Any]]:
     from sklearn.svm import LinearSVC
 
     from maxmargin import LinearSVCCV
 
     return {
-        "maxmargin": lambda X, y: LinearSVCCV(Cs=Cs, cv=FOLDS, n_jobs=JOBS).fit(X, y),
-        "GridSearchCV": _grid_search(LinearSVC(dual="auto"), {"C": Cs}, np.float64),
+        "maxmargin": lambda X, y: LinearSVCCV(Cs=Cs, cv=FOLDS, n_jobs=jobs).fit(X, y),
+        "GridSearchCV": _grid_search(LinearSVC(dual="auto"), {"C": Cs}, np.float64, jobs),
     }
 
 
-def _least_squares_sides(gammas: Any) -> dict[str, Callable[[Any, Any], Any]]:
+def _least_squares_sides(gammas: Any, jobs: int) -> dict[str, Callable[[Any, Any], Any]]:
     from sklearn.kernel_ridge import KernelRidge
 
     from maxmargin import KernelLeastSquaresCV
 
-    lists = {"lams": LAMS, "gammas": gammas, "cv": FOLDS, "n_jobs": JOBS}
+    lists = {"lams": LAMS, "gammas": gammas, "cv": FOLDS, "n_jobs": jobs}
     grid = {"alpha": LAMS, "gamma": gammas}
     return {
         "maxmargin": lambda X, y: KernelLeastSquaresCV(**lists).fit(X, y),
         "maxmargin, every cell": lambda X, y: KernelLeastSquaresCV(**lists, drop=False).fit(X, y),
-        "GridSearchCV": _grid_search(KernelRidge(kernel="rbf"), grid, np.float64),
+        "GridSearchCV": _grid_search(KernelRidge(kernel="rbf"), grid, np.float64, jobs),
         "GridSearchCV, one process": _grid_search(KernelRidge(kernel="rbf"), grid, np.float64, 1),
     }
 
 
-def measure(table: str, name: str, split: Split, only: list[str] | None, repeat: int) -> Iterator[Line]:
+def measure(table: str, name: str, split: Split, options: argparse.Namespace) -> Iterator[Line]:
     """Every side on one set."""
-    X, X_test = layout(split.X), layout(split.X_test)
-    if table != "linear" and hasattr(X, "toarray"):
-        X, X_test = X.toarray(), X_test.toarray()  # faster for scikit-learn
-    X, X_test, y = X.astype(np.float64), X_test.astype(np.float64), split.y
+    jobs, clock = options.jobs, time.process_time if options.processor else time.perf_counter
+    X, X_test, y = _in_float64(table, split.X), _in_float64(table, split.X_test), split.y
     if table == "linear":
-        sides = _linear_sides(LINEAR_CS)
+        sides = _linear_sides(LINEAR_CS, jobs)
     else:
         scale = fix_gamma({"gamma": SCALE}, X)["gamma"]
-        kernel = table == "kernel"
-        sides = _kernel_sides(name == "cadata", CS, scale * GAMMAS) if kernel else _least_squares_sides(scale * WIDTHS)
+        if table == "least-squares":
+            sides = _least_squares_sides(scale * WIDTHS, jobs)
+        else:
+            sides = _kernel_sides(everyday.SETS.get(name) == "svr", CS, scale * GAMMAS, jobs)
     for competitor, search in sides.items():
-        if only and competitor not in only:
+        if options.only and competitor not in options.only:
             continue
         best = np.inf
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             search(X[:WARM_ROWS], y[:WARM_ROWS])
-            for _ in range(repeat if competitor.startswith("maxmargin") else 1):
-                start = time.perf_counter()
+            for _ in range(options.repeat if competitor.startswith("maxmargin") else 1):
+                start = clock()
                 model = search(X, y)
-                best = min(best, time.perf_counter() - start)
+                best = min(best, clock() - start)
         scores = np.asarray(model.cv_results_["mean_test_score"])
         chosen = {key: float(value) for key, value in model.best_params_.items()}
-        test = float(model.score(X_test, split.y_test))
-        dropped = int(np.isnan(scores).sum())
-        yield Line(table, name, competitor, best, float(model.best_score_), test, chosen, len(scores), dropped)
+        test = math.nan if X_test is None else float(model.score(X_test, split.y_test))
+        dropped, own = int(np.isnan(scores).sum()), float(model.best_score_)
+        yield Line(table, name, competitor, best, own, test, chosen, len(scores), dropped, *X.shape)
+
+
+def _in_float64(table: str, X: Any) -> Any:
+    """Rows as every side gets them; dense, which is faster for scikit-learn, but for linear machines."""
+    if X is None:
+        return None
+    X = layout(X)
+    return (X.toarray() if table != "linear" and hasattr(X, "toarray") else X).astype(np.float64)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -167,11 +194,12 @@ def run(options: argparse.Namespace) -> None:
             if (options.tables and table not in options.tables) or (options.sets and name not in options.sets):
                 continue
             try:
-                split = _split(known[name], source, rows)
+                small = table == "everyday"
+                split = _everyday_split(name, source, rows) if small else _split(known[name], source, rows)
             except (Missing, OSError) as why:
                 print(f"{name}: missed: {why}")
                 continue
-            for line in measure(table, name, split, options.only, options.repeat):
+            for line in measure(table, name, split, options):
                 lines.append(line)
                 print(_words(line), flush=True)
                 if options.json is not None:
@@ -195,8 +223,13 @@ def main(arguments: list[str] | None = None) -> None:
     p.add_argument("--sets", nargs="+", help="default: all")
     p.add_argument("--only", nargs="+", help="competitors; default: all")
     p.add_argument("--repeat", type=int, default=2, help="searches of maxmargin of which the best counts (default 2)")
+    p.add_argument("--jobs", type=int, default=2, help="processes of GridSearchCV, threads of maxmargin (default 2)")
+    p.add_argument("--processor", action="store_true", help="count processor time, for busy computers; needs --jobs 1")
     p.add_argument("--json", metavar="FILE", type=Path, help="also write everything here")
-    run(p.parse_args(arguments))
+    options = p.parse_args(arguments)
+    if options.processor and options.jobs != 1:
+        p.error("--processor sees one process: it needs --jobs 1")
+    run(options)
 
 
 if __name__ == "__main__":

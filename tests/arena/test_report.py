@@ -118,6 +118,10 @@ def test_searches_are_compared_set_by_set():
     assert "| splice | maxmargin | 500 ms |  | 40 of 64 | 0.9000 | 0.8000 |" in text
     assert "| letter | GridSearchCV | 80 s | 40.0 |  | 0.9000 | 0.8000 |" in text
     assert text.endswith("Geometric means of the ratios: GridSearchCV: 20.0, least 10.0.")
+    sizes = {"table": "everyday", "rows": 500, "columns": 9}
+    shown = make([arena()], searches={"rows": [row | sizes for row in [*rows[2:], *rows[:2]]]})["selection-everyday"]
+    assert shown.index("| splice | 500 | 9 | 500 ms | 5 s | 10.0 | 0.9000 | 0.9000 |") < shown.index("letter")
+    assert shown.endswith("Geometric means of the ratios: GridSearchCV: 20.0, least 10.0.")
     ridge = [row | {"table": "least-squares"} for row in [*rows[:2], line("maxmargin, every cell", "splice", 1.0)]]
     made = make([arena()], searches={"rows": [*rows, *ridge]})
     assert made["selection-kernel"] == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 
 import numpy as np
@@ -12,10 +13,15 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVCCV, SVR, SVRCV, LinearSVC, LinearSVCCV, LinearSVR, LinearSVRCV
+from maxmargin.backends import _threads
+from maxmargin.backends._numba import NumbaBackend
+from maxmargin.selection import _grid, _run
 from maxmargin.selection._cells import DONE, WAITING, Cell
 from maxmargin.selection._grid import finer_cells
 from maxmargin.selection._race import FEWEST_PARTS, drop_losers, leader, line_is_lost, loss
 from maxmargin.selection._results import best_cell, cv_results
+from maxmargin.selection._scoring import Scorer
+from maxmargin.solvers import StoredTasks
 from tests.names import name_of
 
 COSTS, WIDTHS = [0.1, 1.0, 10.0, 100.0], [0.01, 0.1, 1.0, 10.0]
@@ -235,6 +241,63 @@ def test_two_threads_give_what_one_gives(search):
     assert one.best_score_ == two.best_score_
     for key in ("params", "mean_test_score"):
         np.testing.assert_array_equal(one.cv_results_[key], two.cv_results_[key])
+
+
+@pytest.mark.parametrize(("n_jobs", "most"), [(1, 1), (2, 2)])
+def test_no_more_threads_than_asked_for_work(n_jobs, most, monkeypatch):
+    seen, solve = set(), StoredTasks.solve
+    monkeypatch.setattr(StoredTasks, "solve", lambda *given: seen.add(threading.get_ident()) or solve(*given))
+    if n_jobs == 1:
+        monkeypatch.setattr(_threads, "_executor", lambda threads: pytest.fail("a pool for one thread"))
+    SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.01, 0.1], n_jobs=n_jobs).fit(*load_wine(return_X_y=True))
+    assert 1 <= len(seen) <= most
+    if n_jobs == 1:
+        assert seen == {threading.get_ident()}
+
+
+# -- work ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_value_of_the_grid_is_checked_once(monkeypatch):
+    checked, whole = [], _grid.clone
+    monkeypatch.setattr(_grid, "clone", lambda machine: checked.append(machine) or whole(machine))
+    SVCCV(Cs=[0.1, 1.0, 10.0, 100.0], gammas=[0.01, 0.1, 1.0]).fit(*load_iris(return_X_y=True))
+    assert len(checked) == 4 + 3
+
+
+def test_a_cell_is_solved_and_scored_once_in_every_fold_of_every_pass(monkeypatch):
+    calls = {"solved": 0, "scored": 0}
+    solve, score = NumbaBackend.solve_stored, Scorer.__call__
+
+    def count(name, function):
+        def counted(*given, **named):
+            calls[name] += 1
+            return function(*given, **named)
+
+        return counted
+
+    monkeypatch.setattr(NumbaBackend, "solve_stored", count("solved", solve))
+    monkeypatch.setattr(Scorer, "__call__", count("scored", score))
+    SVCCV(Cs=[0.1, 1.0], gammas=[0.01, 0.1], drop=False, refit=False).fit(*load_iris(return_X_y=True))
+    assert calls == {"solved": 4 * 5, "scored": 4 * 5}
+
+
+def test_the_leader_is_looked_for_only_where_a_line_has_fallen(monkeypatch):
+    asked = {"fallen": 0, "not": 0, "leader": 0}
+    fallen, ahead = _run.has_fallen, _run.leader
+
+    def has_fallen(line):
+        asked["fallen" if (found := fallen(line)) else "not"] += 1
+        return found
+
+    def leader(cells):
+        asked["leader"] += 1
+        return ahead(cells)
+
+    monkeypatch.setattr(_run, "has_fallen", has_fallen)
+    monkeypatch.setattr(_run, "leader", leader)
+    SVCCV(Cs=[0.1, 1.0, 10.0], gammas=WIDTHS, scale=True).fit(*load_wine(return_X_y=True))
+    assert asked["leader"] == asked["fallen"] < asked["not"]
 
 
 # -- scores ----------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class OneVsOne(Scheme):
     def decide(self, scores: FloatArray) -> FloatArray:
         """Votes, plus the summed scores squeezed into (-1/3, 1/3)."""
         sides = self.sides
-        votes = np.count_nonzero(sides < 0, axis=0) + (scores > 0) @ sides
+        votes = np.count_nonzero(sides < 0, axis=0) + (scores > 0).astype(np.float64) @ sides
         return votes + squeezed(scores @ sides)
 
     def couple(self, p: FloatArray) -> FloatArray:
@@ -103,7 +103,10 @@ class OneVsOne(Scheme):
         """The scores of a pair are sums over the rows of its two classes."""
         if self.n_classes == 2:
             return super().from_tables(sums)
-        return np.column_stack([sums[a][:, b - 1] + sums[b][:, a] for a, b in self.pairs])
+        scores = np.empty((len(self.pairs), len(sums[0])), dtype=sums[0].dtype)
+        for number, (a, b) in enumerate(self.pairs):
+            np.add(sums[a][:, b - 1], sums[b][:, a], out=scores[number])
+        return scores.T
 
     def per_task(self, table: FloatArray, label: IntArray) -> FloatArray:
         """(rows, pairs) coefficients of support vectors with labels ``label``, for one product with the kernel."""

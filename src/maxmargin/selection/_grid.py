@@ -18,6 +18,8 @@ from maxmargin.selection._cells import Cell
 
 #: Characters of a value in a message.
 LONG = 200
+#: Values that are told apart by what they are; others by being the same object.
+PLAIN = (str, bool, int, float, type(None))
 #: Values that a search tries by default: strengths and widths relative to the scale of the data.
 DEFAULT_CS, DEFAULT_WIDTHS = np.logspace(-2, 3, 8), np.logspace(-2, 1, 7)
 DEFAULT_RIDGES = np.logspace(-4, 2, 7)
@@ -36,7 +38,7 @@ def default_values(machine: Machine, name: str, X: Any, y: Array, weight: FloatA
     elif name == "lam":
         values, unit = DEFAULT_LAMS, 1.0
     elif name == "nu":
-        values, unit = DEFAULT_NUS, 1.0
+        values, unit = DEFAULT_NUS[1::2] if hasattr(machine, "C") else DEFAULT_NUS, 1.0  # beside C, half as many
     elif name == "gamma":
         if not _has_open_width(machine.kernel):
             return [machine.gamma]
@@ -75,12 +77,13 @@ def make_cells(
 ) -> list[Cell]:
     """All cells in scikit-learn's order; those with nonsense in them are an error, or closed from the start."""
     wrong: dict[str, str] = {}
+    sound: set[str] = set()
     lines: dict[str, int] = {}
-    cells = []
+    known, cells = sorted(machine.get_params()), []
     for params in (params for grid in grids for params in ParameterGrid(grid)):
         rest = _key({name: value for name, value in params.items() if name != strength})
         cell = Cell.fresh(dict(params), lines.setdefault(rest, len(lines)), np.nan, folds)
-        why = _fault(machine, params, wrong)
+        why = _fault(machine, known, params, wrong, sound)
         if why is None:
             cell.strength = float(params[strength])
         else:
@@ -96,25 +99,32 @@ def make_cells(
 
 def _key(params: dict[str, Any]) -> str:
     """Tells combinations apart: numbers and names by value, kernels and the like by being the same object."""
-    plain = (str, bool, int, float, type(None))
-    return repr(sorted((name, repr(v) if isinstance(v, plain) else f"at {id(v)}") for name, v in params.items()))
+    return repr(sorted((name, repr(v) if isinstance(v, PLAIN) else f"at {id(v)}") for name, v in params.items()))
 
 
-def _fault(machine: Machine, params: dict[str, Any], wrong: dict[str, str]) -> str | None:
-    """What is wrong with a cell; values that are wrong by themselves are added to ``wrong``, each once."""
-    known = machine.get_params()
+def _fault(
+    machine: Machine, known: list[str], params: dict[str, Any], wrong: dict[str, str], sound: set[str]
+) -> str | None:
+    """What is wrong with a cell; values that are wrong by themselves are added to ``wrong``, each once.
+
+    Those that are right are added to ``sound``: every value is asked about once, not in every cell.
+    """
     for name in params:
         if name not in known and not (name.startswith("kernel__") and "kernel" in known):
-            raise ValueError(f"{type(machine).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}")
+            raise ValueError(f"{type(machine).__name__} has no parameter {name!r}; it has {', '.join(known)}")
     first = None
     kernel = {"kernel": params["kernel"]} if "kernel" in params else {}
     for name, value in params.items():
         with_kernel = {**kernel, name: value} if name.startswith("kernel__") else {name: value}
+        key = _key(with_kernel)
+        if key in sound:
+            continue
         place = f"{name}={value!r}" + (f" in {kernel['kernel']!r}" if len(with_kernel) > 1 else "")
         place = place if len(place) <= LONG else f"{place[:LONG]}..."
         if place not in wrong:
             try:
                 clone(machine).set_params(**applied(machine, with_kernel))._validate_params()
+                sound.add(key)
                 continue
             except (ValueError, TypeError) as error:
                 why = str(error).split(chr(10))[0].rstrip(".")

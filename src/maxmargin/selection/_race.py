@@ -37,17 +37,22 @@ def loss(cell: Cell, best: Cell) -> float:
 
 def leader(cells: Sequence[Cell]) -> Cell | None:
     """The best so far of the cells that have seen most folds."""
-    open_cells = [cell for cell in cells if cell.open and cell.known > 0]
-    most = max((cell.known for cell in open_cells), default=0)
-    return max((cell for cell in open_cells if cell.known == most), key=lambda cell: cell.mean, default=None)
+    known = [cell.known if cell.open else 0 for cell in cells]
+    most = max(known, default=0)
+    ahead = [cell for cell, folds in zip(cells, known, strict=True) if folds == most > 0]
+    return max(ahead, key=lambda cell: cell.mean, default=None)
+
+
+def has_fallen(line: Sequence[Cell]) -> bool:
+    """Whether the last of the finished cells of a line is behind another: only then may the line be lost."""
+    return len(line) > 1 and line[-1].mean < max(cell.mean for cell in line)
 
 
 def line_is_lost(line: Sequence[Cell], best: Cell | None) -> bool:
     """Whether the last two of the finished cells of a line lost, and the line was better before."""
-    if best is None or len(line) < 2 or best in line[-2:]:
+    if best is None or best in line[-2:]:
         return False
-    peak = max(cell.mean for cell in line)
-    return line[-1].mean < peak and all(loss(cell, best) > LOSES for cell in line[-2:])
+    return has_fallen(line) and all(loss(cell, best) > LOSES for cell in line[-2:])
 
 
 def drop_losers(cells: Sequence[Cell], folds: int) -> None:

@@ -19,7 +19,7 @@ from maxmargin._stop import Stopped, stops_when
 from maxmargin.backends import run_queue
 from maxmargin.selection._cells import DONE, Cell
 from maxmargin.selection._progress import ProgressBar
-from maxmargin.selection._race import LOSES, drop_losers, leader, line_is_lost
+from maxmargin.selection._race import LOSES, drop_losers, has_fallen, leader, line_is_lost
 from maxmargin.selection._scoring import Scorer
 from maxmargin.selection._trainer import Line, Trainer
 
@@ -141,7 +141,7 @@ class Search:
             if self._stopped():
                 return False
             finished.append(cell)
-            if ends_lines and line_is_lost(finished, leader(self.cells)):
+            if ends_lines and has_fallen(finished) and line_is_lost(finished, leader(self.cells)):
                 for other in line:
                     if other.strength > cell.strength and other.open:
                         other.status = f"dropped: not finished, as {cell} and the cell before it lost by {SAID}"

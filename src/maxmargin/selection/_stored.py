@@ -173,7 +173,7 @@ class _StoredLine(Line):
         lines = self.held_lines[fold]
         table = np.concatenate([[0.0], tasks.beta]).astype(np.float32)[own.source]
         ranges = self.trainer._ranges(own.labels.classes)
-        sums = [lines[:, a:b] @ table[:, a:b].T for a, b in ranges]
+        sums = [(table[:, a:b] @ lines[:, a:b].T).T for a, b in ranges]  # so that a task's scores are neighbours
         return own.labels.scheme.from_tables(sums).astype(np.float64)
 
 
