@@ -240,7 +240,8 @@ class _Fit:
 
     def _deliver(self, task: Task, solution: Solution) -> Outcome:
         problem = task.problem
-        solution = replace(solution, beta=problem.qp.snapped(solution.beta, RESIDUE))
+        room = RESIDUE * float(np.abs(solution.beta).max(initial=0.0))
+        solution = replace(solution, beta=problem.qp.settled(solution.beta, room))
         stopped = not solution.status.reached and solution.status is not Status.STALLED
         if isinstance(problem, HardMarginProblem) and not stopped:
             try:

@@ -27,7 +27,7 @@ from maxmargin._types import FloatArray, IntArray
 FEASIBILITY_TOL = 1e-9
 #: Values within this relative distance of a bound count as on it.
 AT_BOUND = 1e-12
-#: Values this near a bound, or 0, are what rounding has left of it: four roundings of the box's width.
+#: Values this near a bound, or 0, beside the largest one are what rounding has left of it.
 RESIDUE = 2.0**-50
 
 
@@ -88,10 +88,15 @@ class DualQP:
     def snapped(self, beta: FloatArray, tol: float) -> FloatArray:
         """``beta`` with values within ``tol`` (relative) of a bound, or of 0, moved onto it."""
         width = self.upper - self.lower
-        size = tol * np.where(np.isinf(width), 0.0, width)  # a variable without bounds has none to be near
-        beta = np.where(np.abs(beta) <= size, 0.0, beta)
-        beta = np.where(beta >= self.upper - size, self.upper, beta)
-        return np.where(beta <= self.lower + size, self.lower, beta)
+        return self.settled(
+            beta, tol * np.where(np.isinf(width), 0.0, width)
+        )  # without bounds there is none to be near
+
+    def settled(self, beta: FloatArray, room: FloatArray | float) -> FloatArray:
+        """``beta`` with values within ``room`` of a bound, or of 0, moved onto it."""
+        beta = np.where(np.abs(beta) <= room, 0.0, beta)
+        beta = np.where(beta >= self.upper - room, self.upper, beta)
+        return np.where(beta <= self.lower + room, self.lower, beta)
 
     def slopes(self, beta: FloatArray, grad: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Directional derivatives ``(up, down)``: what moving each variable up costs, moving it down gains.

@@ -183,7 +183,8 @@ def _solved_many(
         goal[taken >= most] = np.inf  # left to another solver, while the others go on
         if number > 0 and not taken.any():
             break
-        beta[:] = DualQP(tasks.linear, tasks.lower, tasks.upper).snapped(beta, RESIDUE)
+        room = RESIDUE * np.maximum.reduceat(np.abs(beta), tasks.pointers[:-1]).repeat(sizes)
+        beta[:] = DualQP(tasks.linear, tasks.lower, tasks.upper).settled(beta, room)
         before = fine.entries
         f, error = fine.fresh(tasks.pointers, tasks.rows, beta, left)
         entries += fine.entries - before

@@ -79,7 +79,7 @@ def solve_few(
 
     ``beta``, a feasible start, ``f``, ``steps`` and ``violations`` are written in place; ``f`` is summed afresh at the
     end of each round, and the violations are those of such sums. Tasks of at most ``tiny`` rows (None: there are none)
-    are moved on to rounding. Values within ``residue``, relatively, of a bound or of 0 are moved onto it.
+    are moved on to rounding. Values within ``residue`` times the largest of a bound or of 0 are moved onto it.
     """
     pointers, longest = tasks.pointers, 0
     for t in range(first, pointers.size - 1, stride):
@@ -104,15 +104,17 @@ def solve_few(
             if tiny is not None:
                 if number == 0 and rows.size <= tiny:
                     polish_task(K, rows, diagonal, p, low, high, tasks.epsilon, b, polished)
-            snap(b, low, high, residue)
+            settle(b, low, high, residue)
             stored.fresh_scores(K, rows, spans, b, scores)
 
 
 @inner
-def snap(beta, lower, upper, residue):
-    """:meth:`DualQP.snapped`, in place."""
+def settle(beta, lower, upper, residue):
+    """:meth:`DualQP.settled`, in place; ``residue`` is relative to the largest value."""
+    room = 0.0
     for k in range(beta.size):
-        room = residue * (upper[k] - lower[k])
+        room = max(room, residue * abs(beta[k]))
+    for k in range(beta.size):
         if abs(beta[k]) <= room:
             beta[k] = 0.0
         if beta[k] >= upper[k] - room:
