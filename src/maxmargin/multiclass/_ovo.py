@@ -10,6 +10,9 @@ import numpy as np
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.multiclass._scheme import BinaryTask, EndToEnd, Scheme, positive_against_rest, squeezed
 
+#: Rows whose probabilities are coupled at a time.
+COUPLED = 256
+
 
 @dataclass(frozen=True)
 class OneVsOne(Scheme):
@@ -69,15 +72,16 @@ class OneVsOne(Scheme):
 
         One small linear system per row.
         """
+        return np.concatenate([self._coupled(p[k : k + COUPLED]) for k in range(0, max(1, len(p)), COUPLED)])
+
+    def _coupled(self, p: FloatArray) -> FloatArray:
+        """:meth:`couple` for so few rows that their systems stay in the cache."""
         n, k = len(p), self.n_classes
-        Q = np.zeros((n, k + 1, k + 1))
-        for number, (a, b) in enumerate(self.pairs):
-            r_ab = p[:, number]
-            r_ba = 1.0 - r_ab
-            Q[:, a, a] += r_ba**2
-            Q[:, b, b] += r_ab**2
-            Q[:, a, b] -= r_ab * r_ba
-            Q[:, b, a] -= r_ab * r_ba
+        a, b = np.array(self.pairs).T
+        squares, Q = np.zeros((n, k, k)), np.zeros((n, k + 1, k + 1))
+        squares[:, a, b], squares[:, b, a] = (1.0 - p) ** 2, p**2
+        Q[:, a, b] = Q[:, b, a] = -p * (1.0 - p)
+        Q[:, range(k), range(k)] = squares.sum(axis=2)
         Q[:, :k, k] = Q[:, k, :k] = 1.0
         right = np.zeros((n, k + 1, 1))
         right[:, k] = 1.0
