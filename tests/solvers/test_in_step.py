@@ -15,7 +15,7 @@ from tests.reference_backend import get_backend
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Constants for a few hundred rows."""
-    sizes = {"FEWEST_ROWS": 300, "LEAST": 64, "POOL": 128, "FIRST": 200, "TASKS": 3}
+    sizes = {"FEWEST_ROWS": 300, "LEAST": 256, "POOL": 300, "FIRST": 200, "TASKS": 3, "HARD": 100}
     for name, value in sizes.items():
         monkeypatch.setattr(module, name, value)
 
@@ -99,6 +99,14 @@ def test_tasks_with_many_free_variables_are_left_to_another_solver(monkeypatch):
     beta = found.beta.reshape(len(problems), -1)
     assert all(p.qp.infeasibility(b) <= 1e-9 for p, b in zip(problems, beta, strict=True))
     model = SVC(C=1000.0, gamma=0.1, multiclass="ovr").fit(X, y)  # and the fit goes on from there
+    assert model.certificate_.kkt <= 1e-3
+
+
+def test_tasks_that_take_too_many_pairwise_steps_are_left_to_another_solver(monkeypatch):
+    monkeypatch.setattr(module, "HARD", 1)
+    X, y = blobs()
+    assert not against_the_rest(X, y, C=1000.0)[2].finished.any()
+    model = SVC(C=1000.0, gamma=0.1, multiclass="ovr").fit(X, y)
     assert model.certificate_.kkt <= 1e-3
 
 

@@ -23,7 +23,7 @@ from maxmargin._stop import Stopped, heed, stops_when
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin.backends import KernelGram, Stored, add_products, fresh_products, run_parallel
 from maxmargin.solvers._base import Watch
-from maxmargin.solvers.together import AIM, LARGEST_BLOCK, STEPS, Tasks, Together
+from maxmargin.solvers.together import AIM, LARGEST_BLOCK, Tasks, Together
 
 if TYPE_CHECKING:
     from maxmargin.backends import NumbaBackend
@@ -32,14 +32,17 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 2048
 #: Tasks and scores that are held at a time: as many sums stay in the second-level cache.
 TASKS, SCORES = 64, 2**21
-#: Least and largest working set of a task; rows of a pool that tasks share; rows of the first pool, drawn evenly.
-LEAST, LARGEST, POOL, FIRST = 512, 4096, 1024, 2048
+#: Least and largest working set of a task, and rows of the problem that ask for one more member; rows of a pool that
+#: tasks share; rows of the first pool, drawn evenly.
+LEAST, LARGEST, ROWS_PER_MEMBER, POOL, FIRST = 512, 4096, 16, 1024, 2048
+#: Pairwise steps per member of a pool beyond which Newton walks, which tasks in step do not take, are quicker.
+HARD = 10
 #: A working set is solved to this share of the violation it began with, all rows to this share of the goal.
 INNER, FINE = 0.1, 0.5
-#: Free variables beyond which Newton walks, which tasks in step do not take, save more than shared kernel rows.
+#: Free variables beyond which they are, too.
 MANY_FREE = 2048
-#: Rounds; how many without a task's violation halved are slow, so that sets become larger, and too many for it to go on.
-ROUNDS, SLOW, PATIENCE = 60, 3, 12
+#: Rounds; without a task's violation halved, those after which sets become larger, and those after which it is left.
+ROUNDS, SLOW, PATIENCE = 60, 4, 12
 
 
 def can_advance_in_step(gram: KernelGram, sizes: Sequence[int], watch: Watch) -> bool:
@@ -93,7 +96,7 @@ class _InStep:
         count = len(self.beta)
         self.f, self.steps = np.zeros_like(self.beta), np.zeros(count, dtype=np.int64)
         self.finished, self.left = np.zeros(count, dtype=bool), self._many_free()
-        self.least = LEAST
+        self.least = max(LEAST, 1 << (self.gram.n // ROWS_PER_MEMBER).bit_length())
         self.best, self.since = np.full(count, np.inf), np.zeros(count, dtype=np.int64)
         self.lanes = [self.gram.beside(1) for _ in range(self.threads)]
 
@@ -137,6 +140,8 @@ class _InStep:
                 wanted[:, np.linspace(0, self.gram.n - 1, FIRST).astype(np.int64)] = True
             pools = pools_of(active, wanted, POOL)
             self._add(shared, self._solved(pools, np.maximum(INNER * violations, FINE / 2 * goal)))
+            if first:  # only now do violations say how far it is
+                self.best[:] = np.inf
             first = fresh = False
         self.entries = shared.entries + sum(lane.entries for lane in self.lanes)
 
@@ -146,7 +151,7 @@ class _InStep:
         self.best, self.since = np.where(better, violations, self.best), np.where(better, 0, self.since + 1)
         if np.any(self.since[active] > SLOW):
             self.least = min(2 * self.least, LARGEST)
-        self.left[active] |= (self.since[active] > PATIENCE) | (self.steps[active] > STEPS * self.gram.n)
+        self.left[active] |= self.since[active] > PATIENCE
         self.left |= self._many_free()
 
     def _solved(self, pools: list[tuple[IntArray, IntArray]], goals: FloatArray) -> FloatArray:
@@ -169,11 +174,12 @@ class _InStep:
         K, q, count, at = gram.block(pool), len(pool), len(own), np.ix_(own, pool)
         linear, lower, upper = (table[at].ravel() for table in (self.linear, self.lower, self.upper))
         batch = Stored(np.arange(count + 1) * q, np.tile(np.arange(q), count), linear, lower, upper, self.epsilon)
-        beta, f, most = self.beta[at].ravel(), self.f[at].ravel(), STEPS * q
+        beta, f, most = self.beta[at].ravel(), self.f[at].ravel(), HARD * q
         taken, _ = self.backend.solve_together(
             K, gram.diagonal[pool], batch, beta, f, goals, min(LARGEST_BLOCK, q), most, min(gram.threads, count)
         )
         self.steps[own] += taken
+        self.left[own] |= taken >= most
         delta[at] = beta.reshape(count, q) - self.beta[at]
         self.beta[at] = beta.reshape(count, q)
 
