@@ -28,7 +28,7 @@ from benchmarks.arena.table import seconds
 
 PARAMS = {"C": 10.0, "gamma": SCALE}
 OVR_SETS = (("letter", None), ("satimage", None), ("mnist", 12_000))
-CALIBRATED_SETS = (("letter", None), ("satimage", None), ("a9a", None), ("splice", None))
+CALIBRATED_SETS = (("letter", None), ("satimage", None), ("mnist", 12_000), ("a9a", None), ("splice", None))
 GAP, STEPS = 1e-4, 4
 WARM_ROWS = 500
 

@@ -10,6 +10,7 @@ from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
 from maxmargin.backends._design import Design
 from maxmargin.backends._gram import KernelGram
+from maxmargin.backends._many_sums import add_products, fresh_products
 from maxmargin.backends._rounding import float32_is_safe
 from maxmargin.backends._rows import Rows, as_csr, by_appearance, prepare
 from maxmargin.backends._threads import (
@@ -39,6 +40,7 @@ __all__ = [
     "Rows",
     "Stored",
     "WholeMatrix",
+    "add_products",
     "as_csr",
     "backend_for",
     "blas_threads",
@@ -47,6 +49,7 @@ __all__ = [
     "effective_threads",
     "factor_threads",
     "float32_is_safe",
+    "fresh_products",
     "prepare",
     "run_parallel",
     "run_queue",

@@ -215,6 +215,15 @@ class Backend(ABC):
             part = A.slice(first, min(first + PANEL, A.n))
             self.add_product(program, part, B, delta[first : first + PANEL], f, threads, scratch, np.arange(part.n))
 
+    def add_products(
+        self, program: Program, A: Rows, B: Rows, delta: FloatArray, f: FloatArray, threads: int = 1
+    ) -> None:
+        """f += delta @ K(A, B) for many sums at once, f (k, n) and delta (k, m)."""
+        for first in range(0, A.n, PANEL):
+            part = slice(first, min(first + PANEL, A.n))
+            values = self.tile(program, A.slice(part.start, part.stop), B, threads=threads)
+            f += delta[:, part].astype(values.dtype) @ values
+
     def _tiles(
         self,
         program: Program,

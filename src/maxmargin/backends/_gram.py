@@ -90,30 +90,25 @@ class KernelGram:
 
     def take(self, index: IntArray, threads: int = 1, cache_bytes: int | None = None) -> KernelGram:
         """The Gram matrix of some of the rows; prepared data are shared, not prepared again."""
-        part = object.__new__(KernelGram)
-        part.__dict__.update(self.__dict__)
-        part.rows = self.rows.take(index)
-        part.index = index if self.index is None else self.index[index]
-        part.diagonal = self.diagonal[index]
-        part.threads, part.entries, part._cache, part._memory = threads, 0, None, [np.empty(0)]
-        if cache_bytes is not None:
-            part.cache_bytes = cache_bytes
-        return part
+        own = index if self.index is None else self.index[index]
+        part = self.beside(threads)._with(rows=self.rows.take(index), index=own, diagonal=self.diagonal[index])
+        return part if cache_bytes is None else part._with(cache_bytes=cache_bytes)
 
     def within(self, index: IntArray) -> KernelGram:
         """:meth:`take`, to be used in turn with this one, never beside it: they share threads and memory of blocks."""
-        part = self.take(index, self.threads)
-        part._memory = self._memory
-        return part
+        return self.take(index, self.threads)._with(_memory=self._memory)
+
+    def beside(self, threads: int) -> KernelGram:
+        """The same matrix for another thread: with memory and a count of values of its own."""
+        return self._with(threads=threads, entries=0, _cache=None, _memory=[np.empty(0)])
 
     def in_float64(self) -> KernelGram:
         """The same matrix computed in float64 throughout."""
-        if self.dtype == np.float64:
-            return self
+        return self if self.dtype == np.float64 else self._with(rows=self._float64_rows(None), _cache=None)
+
+    def _with(self, **changes: Any) -> KernelGram:
         part = object.__new__(KernelGram)
-        part.__dict__.update(self.__dict__)
-        part.rows = self._float64_rows(None)
-        part._cache = None
+        part.__dict__.update(self.__dict__, **changes)
         return part
 
     def block(self, index: IntArray) -> Array:
@@ -256,7 +251,7 @@ class KernelGram:
 
         None where there is no such bound (:class:`ErrorBound`).
         """
-        bound = self._error_bound(np.dtype(np.float64) if in_float64 else self.dtype)
+        bound = self.error_bound(np.dtype(np.float64) if in_float64 else self.dtype)
         if bound is None:
             return None
         s = self.rows.scalars[0].astype(np.float64)
@@ -335,7 +330,7 @@ class KernelGram:
         terms = int(np.add.reduceat(coef != 0, starts, dtype=np.int64).max())
         if self.is_given:
             return given_error(K, pointers, coef, terms)
-        if (bound := self._error_bound(np.dtype(np.float64))) is None:
+        if (bound := self.error_bound(np.dtype(np.float64))) is None:
             return None
         sizes, s = pointers[1:] - starts, self.rows.scalars[0][order][places]
         A, B = (np.add.reduceat(side, starts).repeat(sizes) for side in (size, s * size))  # no k(x, z) is above 1
@@ -348,7 +343,7 @@ class KernelGram:
         self, pointers: IntArray, where: IntArray, coef: FloatArray
     ) -> tuple[FloatArray, FloatArray] | None:
         """:meth:`fresh` where there are such bounds, else None; of a matrix in float64."""
-        bound = self._error_bound(np.dtype(np.float64))
+        bound = self.error_bound(np.dtype(np.float64))
         if bound is None:
             return None
         starts, size, s = pointers[:-1], np.abs(coef), self.rows.scalars[0][where]
@@ -360,7 +355,7 @@ class KernelGram:
         terms = SHORT_SUM + 2 * int(counts.max()) // SHORT_SUM
         return f, bound.of(s, A, B, terms, float(np.add.reduceat(size, starts).max()))
 
-    def _error_bound(self, kind: np.dtype) -> ErrorBound | None:
+    def error_bound(self, kind: np.dtype) -> ErrorBound | None:
         """What is known of the error of sums of kernel values in the precision ``kind``."""
         return ErrorBound.known(self.program, self.rows, kind) if self.backend.streams(self.program) else None
 

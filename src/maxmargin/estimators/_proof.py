@@ -196,8 +196,10 @@ def _is_sharp(certificate: Certificate) -> bool:
 
 def _known(outcomes: Sequence[Any], definite: Definiteness) -> list[Scores] | None:
     """Scores of a fresh pass that ended the solver, where there are those of every task."""
+    if any(outcome.fresh is None for outcome in outcomes):
+        return None
     known = [(outcome.fresh, float(np.linalg.norm(outcome.delivered.dual_coef))) for outcome in outcomes]
-    return None if any(own is None for own, _ in known) else [own.charged(definite, length) for own, length in known]
+    return [own.charged(definite, length) for own, length in known]
 
 
 def _fresh_scores(options: FitOptions, kernel: Kernel, X: RowData, tasks: Sequence[Delivered]) -> list[Scores] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -33,14 +33,19 @@ from maxmargin.solvers import (
     Solution,
     Status,
     Tasks,
+    Together,
     Watch,
+    can_advance_in_step,
     can_solve_many,
     can_solve_together,
     make_solver,
+    solve_in_step,
     solve_many,
     solve_together,
 )
 
+#: What solves all tasks of a fit: (back end, tasks, matrix, watch, threads).
+SolveTogether = Callable[..., Together]
 #: Kernel values of a problem so small that BLAS would not use a second thread anyway.
 TINY_VALUES = 2**15
 #: Mean rows of a task from which on tasks run side by side.
@@ -142,8 +147,9 @@ class _Fit:
     def all(self, together: bool) -> list[Outcome]:
         """Tasks over one stored matrix, or small tasks, in one go; what is left then, side by side where that pays."""
         small = []
-        if together and self.reporter is None and self._share_a_matrix():
-            self._together()
+        way = self._way() if together and self.reporter is None else None
+        if way is not None:
+            self._together(*way)
             return self._one_by_one()
         if len(self.tasks) > 1 and self.reporter is None:
             watch, gram = self.watch(), self.gram.in_float64()
@@ -165,20 +171,21 @@ class _Fit:
         """Stopping rules of tasks that are solved together."""
         return self.options.watch(Turn(self.deadline, self.interrupted))
 
-    def _share_a_matrix(self) -> bool:
-        """Whether all tasks can be solved over one stored matrix."""
+    def _way(self) -> tuple[SolveTogether, KernelGram] | None:
+        """How all tasks are solved together, and over which matrix: stored, or in step; None: each by itself."""
         problems = [task.problem for task in self.tasks]
         plain = all(p.qp.balance and p.qp.budget is None and type(p).unit is Problem.unit for p in problems)
         alike = plain and len({p.qp.epsilon for p in problems}) == 1 and isinstance(self.solver, Decomposition)
-        longest = max(len(task.rows) for task in self.tasks)
-        return alike and can_solve_together(self.gram, longest, self.watch())
+        sizes, watch = [len(task.rows) for task in self.tasks], self.watch()
+        if alike and can_solve_together(self.gram, max(sizes), watch):
+            return solve_together, gram_to_store(self.options, self.kernel, self.X)
+        return (solve_in_step, self.gram) if alike and can_advance_in_step(self.gram, sizes, watch) else None
 
-    def _together(self) -> None:
+    def _together(self, solve: SolveTogether, gram: KernelGram) -> None:
         qps, rows = [task.problem.qp for task in self.tasks], [task.rows for task in self.tasks]
         tasks = Tasks.of(qps, rows, [task.start for task in self.tasks])
-        gram = gram_to_store(self.options, self.kernel, self.X)
         began = time.perf_counter()
-        solved = solve_together(self.options.backend, tasks, gram, self.watch(), self.threads)
+        solved = solve(self.options.backend, tasks, gram, self.watch(), self.threads)
         seconds, share = time.perf_counter() - began, solved.entries // len(qps)
         for number, (first, last) in enumerate(pairwise(tasks.pointers.tolist())):
             beta, f, steps = solved.beta[first:last].copy(), solved.f[first:last].copy(), int(solved.steps[number])

@@ -20,6 +20,7 @@ from maxmargin.solvers._dense import eigenvalues
 from maxmargin.solvers._linear import LinearPoint, LinearSolution, untouched, weightless
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.folds import FOLDS, fold_numbers, left_out
+from maxmargin.solvers.in_step import can_advance_in_step, solve_in_step
 from maxmargin.solvers.many import can_solve_many, solve_many
 from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_together, has_room, solve_together
 
@@ -74,6 +75,7 @@ __all__ = [
     "Watch",
     "aimed",
     "asked_to_stop",
+    "can_advance_in_step",
     "can_solve_many",
     "can_solve_together",
     "eigenvalues",
@@ -83,6 +85,7 @@ __all__ = [
     "make_linear_solver",
     "make_solver",
     "require_convex",
+    "solve_in_step",
     "solve_many",
     "solve_together",
     "stops_when",

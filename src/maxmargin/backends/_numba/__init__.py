@@ -29,7 +29,7 @@ class _Later:
 
 all_classes, choose, coordinate, design = (_Later(name) for name in ("all_classes", "choose", "coordinate", "design"))
 dual_coordinate, expansion, newton_steps = (_Later(name) for name in ("dual_coordinate", "expansion", "newton"))
-slopes, small, stochastic = (_Later(name) for name in ("slopes", "small", "stochastic"))
+in_step, slopes, small, stochastic = (_Later(name) for name in ("in_step", "slopes", "small", "stochastic"))
 
 #: Rows of a linear model whose elementwise work is worth a second thread.
 ROWS_PER_THREAD = 2**15
@@ -103,6 +103,27 @@ class NumbaBackend(Backend):
         out = np.empty((0, B.n), dtype=B.dtype) if out is None else out
         slots = np.empty(0, dtype=np.intp) if slots is None else slots
         _stream(program, A, B, weights, f.reshape(1, -1), slots, out, threads)
+
+    def add_products(self, program, A, B, delta, f, threads=1):
+        if not self.streams(program):
+            super().add_products(program, A, B, delta, f, threads)
+            return
+        nowhere, unwanted = np.empty(0, dtype=np.intp), np.empty((0, B.n), dtype=B.dtype)
+        weights = _weights(np.ascontiguousarray(delta.T, dtype=A.dtype))
+        _stream(program, A, B, weights, f, nowhere, unwanted, threads)
+
+    def wants(self, f, linear, beta, lower, upper, epsilon, on, goal, least, most, threads):
+        """(violation of each task, the rows that it wants to be solved for): see :func:`.in_step.wants`."""
+        threads = min(threads, len(f))
+        violations, wanted = np.zeros(len(f)), np.empty(f.shape, dtype=np.bool_)
+
+        def share(first):
+            in_step.wants(
+                f, linear, beta, lower, upper, epsilon, on, goal, least, most, first, threads, violations, wanted
+            )
+
+        run_parallel([partial(share, first) for first in range(threads)], threads)
+        return violations, wanted
 
     def product(self, program, A, B, coef, threads=1, short_sum=SHORT_SUM):
         if not self.streams(program):
