@@ -2,8 +2,9 @@
 
 Problem: min 1/2||X'b||^2 + sum ridge_i/2 b_i^2 - linear_i b_i + eps |b_i| over a box; with an intercept, sum b = 0.
 Algorithm: exact moves of one row at a time in random order, w = X'b kept up to date, rows at their bounds left out
-for as long as they stay there; the intercept by the method of multipliers, so it is exactly unpenalised. If that takes
-long, a Newton walk of the rows inside their bounds (:mod:`._newton`).
+for as long as they stay there; the intercept by the method of multipliers, so it is exactly unpenalised. In turns with
+that the rows inside their bounds move all at once, by conjugate gradients (:mod:`.faces`); if that takes long, too, they
+take a Newton walk (:mod:`._newton`).
 Invariant: w = X'b. Cost of an epoch: twice the non-zeros of the active rows.
 Papers: Hsieh, Chang, Lin, Keerthi and Sundararajan 2008; Hestenes 1969 (multipliers).
 """
@@ -12,16 +13,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import Backend, Design, single_threaded_blas
 from maxmargin.losses import DualForm
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, noted
 from maxmargin.solvers._newton import face_step
+from maxmargin.solvers.faces import descend
 
 #: First width of the violated interval at which the gap is looked at: this, or less for a goal, times its root.
 FIRST_LOOK, FIRST_WIDTH = 0.3, 30.0
@@ -29,11 +32,10 @@ FIRST_LOOK, FIRST_WIDTH = 0.3, 30.0
 LEAST_STEP, LARGEST_STEP = 0.02, 0.3
 #: Epochs between two looks at most.
 LOOK_AGAIN = 300
-#: Epochs after which to ask whether a Newton walk would pay, the passes since the last look from which on it may, and
-#: its multiplications per non-zero visited that do.
-ASK, CRAWLED, NEWTON_PAYS = 20, 3, 100
-#: Passes that a start elsewhere than at 0 counts for: which rows are inside their bounds is known better.
-WARM_PASSES = 80
+#: Passes after which single moves crawl, and passes that the products of a move of many rows may cost.
+CRAWLED, MOVE_PASSES = 3, 20
+#: Epochs after which to ask whether a Newton walk would pay, and its multiplications per non-zero visited that do.
+ASK, NEWTON_PAYS = 20, 30
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
 #: Rows of zeros have no curvature: with this they move to a bound.
@@ -69,6 +71,16 @@ def dual_ascent(
     return beta
 
 
+class _Face(NamedTuple):
+    """The rows inside their bounds, each on its side of 0, and their slopes without the intercept's."""
+
+    free: IntArray
+    part: Design
+    grad: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
 class _Run:
     """One fit."""
 
@@ -87,7 +99,7 @@ class _Run:
         self.active, self.count = np.arange(design.n), design.n
         self.old = np.array([-np.inf, np.inf])  # worst slopes of the last epoch
         self.visited = 0  # rows
-        self.looked = -WARM_PASSES * design.n if self.beta.any() else 0  # rows visited at the last look
+        self.looked = 0  # rows visited at the last look
         self.seed = np.uint64((2 * seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
 
     def solve(self) -> LinearSolution:
@@ -119,8 +131,8 @@ class _Run:
 
         Rows that were left out may be off by more: the gap counts them, and the first epoch after a look is of all.
         """
-        self.active, self.count = np.arange(self.design.n), self.design.n
-        done = 0
+        self._begin_with_all()
+        done, moved = 0, self.visited
         while done < LOOK_AGAIN:
             taken, violation = self._epochs(width, ASK - done % ASK)
             done += taken
@@ -128,7 +140,15 @@ class _Run:
                 break
             if done % ASK == 0 and self._newton_pays():
                 break
+            if self.visited - moved >= CRAWLED * self.design.n:
+                self._move_many()
+                moved = self.visited
         return violation
+
+    def _begin_with_all(self) -> None:
+        """Have the next epoch visit all rows, and leave out none on the strength of what was."""
+        self.active, self.count = np.arange(self.design.n), self.design.n
+        self.old[:] = (-np.inf, np.inf)
 
     def _epochs(self, width: float, most: int) -> tuple[int, float]:
         """(epochs taken, width of the violated interval): active rows until that is small, or about a pass."""
@@ -139,6 +159,36 @@ class _Run:
         self.seed = np.uint64(seed)
         self.visited += visited
         return done, violation
+
+    def _face_of(self, beta: FloatArray, w: FloatArray) -> _Face:
+        form = self.form
+        free = np.flatnonzero((beta > form.lower) & (beta < form.upper) & (beta != 0))
+        part, values, sides = self.design.take(free), beta[free], np.sign(beta[free])
+        grad = part.scores(w) - form.linear[free] + self.ridge[free] * values + form.eps * sides
+        lower, upper = np.where(sides > 0, 0.0, form.lower[free]), np.where(sides > 0, form.upper[free], 0.0)
+        return _Face(free, part, grad, lower, upper)
+
+    def _move_many(self) -> None:
+        """Where single moves crawl: the rows inside their bounds at once, by conjugate gradients.
+
+        The intercept follows the sum of beta as in an epoch, so that nothing but bounds has to be kept.
+        """
+        face = self._face_of(self.beta, self.w)
+        free, part, (shift, rate, whole) = face.free, face.part, self.sums.tolist()
+        if part.nnz == 0:
+            return
+        ridge = self.ridge[free]
+
+        def multiply(p: FloatArray) -> FloatArray:
+            return part.scores(part.combine(p)) + ridge * p + rate * p.sum()
+
+        most, start = MOVE_PASSES * self.design.nnz // part.nnz, self.beta[free]
+        values, products = descend(multiply, face.grad + shift + rate * whole, start, face.lower, face.upper, most)
+        self.visited += products * part.nnz * self.design.n // self.design.nnz
+        self.beta[free] = values
+        self.w = self.design.combine(self.beta)
+        self.sums[2] = float(self.beta.sum())
+        self._begin_with_all()
 
     @property
     def _least_free(self) -> int:
@@ -153,31 +203,27 @@ class _Run:
         return bool(self._least_free <= free <= MOST_FREE and not dear)
 
     def _newton(self) -> None:
-        """Where single moves crawl: the rows inside their bounds to the optimum of their face, all at once."""
+        """Where all that crawls: the rows inside their bounds to the optimum of their face, bound by bound."""
         beta = self.problem.feasible(self.beta)
-        inside = (beta > self.form.lower) & (beta < self.form.upper) & (beta != 0)
-        free = np.flatnonzero(inside)
+        face = self._face_of(beta, self.design.combine(beta))
+        free, part, grad = face.free, face.part, face.grad
         if not self._least_free <= len(free) <= MOST_FREE:
             return
-        part, sides = self.design.take(free), np.sign(beta[free])
         K = part.products() + np.diag(self.ridge[free])
-        w = self.design.combine(beta)
-        grad = part.scores(w) - self.form.linear[free] + self.ridge[free] * beta[free] + self.form.eps * sides
-        lower = np.where(sides > 0, 0.0, self.form.lower[free])
-        upper = np.where(sides > 0, self.form.upper[free], 0.0)
         sums = np.ones((int(self.problem.fit_intercept), len(free)))
         if self.problem.fit_intercept:
-            grad -= grad.mean()  # the same up to a multiple of the sum, and small: rounding would hide what is left
+            grad = grad - grad.mean()  # the same up to a multiple of the sum, and small: rounding would hide what is left
         with single_threaded_blas():  # the same bits whatever the number of threads
-            values = face_step(K, grad, beta[free], lower, upper, sums)
+            values = face_step(K, grad, beta[free], face.lower, face.upper, sums)
         if values is None:
             return
+        sides = np.sign(beta[free])
         beta[free] = values
         self.beta, self.w = beta, self.design.combine(beta)
         self.sums[2] = float(beta.sum())
         if self.problem.fit_intercept:  # at the optimum of the face all its rows ask for the same b
             off = part.scores(self.w) - self.form.linear[free] + self.ridge[free] * values + self.form.eps * sides
-            inside = (values > lower) & (values < upper)
+            inside = (values > face.lower) & (values < face.upper)
             self.sums[0] = -float(off[inside].mean()) if inside.any() else self.sums[0]
         self.old[:] = (-np.inf, np.inf)
 
