@@ -26,6 +26,8 @@ from maxmargin.problems._base import centre
 BALANCED = 1e-12
 #: Halvings of the interval in which the best intercept lies.
 HALVINGS = 200
+#: Steps of false position before that, and how near, relatively, the halvings begin to look.
+FALSE_POSITIONS, NEAR = 25, 1e-15
 #: Rounding of a sum of slopes, relative to the sum of their sizes.
 EXACT = 1e-15
 #: Slopes this far from their bounds and from 0, relative to the row's cost, are between them.
@@ -176,16 +178,41 @@ class LinearProblem:
             value, rounding = slope(b)
             return value >= -rounding
 
-        return _first(has_ceased_to_fall, start), _first(rises, start)
+        near = _near_root(lambda b: slope(b)[0], start)
+        return _first(has_ceased_to_fall, near), _first(rises, near)
+
+
+def _near_root(slope: Callable[[float], float], start: float) -> float:
+    """A number near one where a rising function passes 0: false position (Illinois), from around ``start``.
+
+    It saves halvings, and promises nothing.
+    """
+    ends, width = [(start, slope(start))] * 2, 1.0
+    while ends[0][1] * ends[1][1] > 0 and width < FARTHEST:
+        low = ends[1][1] > 0
+        b = start - width if low else start + width
+        ends, width = [(b, slope(b)), ends[0]] if low else [ends[1], (b, slope(b))], 4 * width
+    kept = 0  # which end the last step kept: -1 the lower one, 1 the upper one
+    for _ in range(FALSE_POSITIONS):
+        (low, at_low), (high, at_high) = ends
+        start = low - at_low * (high - low) / (at_high - at_low) if at_high > at_low else low
+        if not low < start < high:
+            break
+        value = slope(start)
+        if value > 0:
+            ends, kept = [(low, at_low / 2 if kept < 0 else at_low), (start, value)], -1
+        else:
+            ends, kept = [(start, value), (high, at_high / 2 if kept > 0 else at_high)], 1
+    return start
 
 
 def _first(holds: Callable[[float], bool], start: float) -> float:
     """The least number for which a condition holds that, once true, stays so: by halving, from around ``start``."""
     low = high = start
-    width = 1.0
+    width = closest = NEAR * max(1.0, abs(start))
     while holds(low) and width < FARTHEST:
         low, width = start - width, 4 * width
-    width = 1.0
+    width = closest
     while not holds(high) and width < FARTHEST:
         high, width = start + width, 4 * width
     if holds(low) or not holds(high):

@@ -17,7 +17,7 @@ from maxmargin.solvers._base import (
     aimed,
 )
 from maxmargin.solvers._dense import eigenvalues
-from maxmargin.solvers._linear import LinearPoint, LinearSolution, untouched, weightless
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, stretched, untouched, weightless
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.folds import FOLDS, fold_numbers, left_out
 from maxmargin.solvers.many import can_solve_many, solve_many
@@ -86,6 +86,7 @@ __all__ = [
     "solve_many",
     "solve_together",
     "stops_when",
+    "stretched",
     "untouched",
     "weightless",
 ]

@@ -26,22 +26,24 @@ from maxmargin.solvers._linear import LinearPoint, LinearSolution, conclude, not
 from maxmargin.solvers._newton import face_step
 from maxmargin.solvers.faces import descend
 
-#: First width of the violated interval at which the gap is looked at: this, or less for a goal, times its root.
+#: First width of the violated interval at which epochs end: this, or less for a goal, times its root.
 FIRST_LOOK, FIRST_WIDTH = 0.3, 30.0
 #: How the width may shrink from look to look.
 LEAST_STEP, LARGEST_STEP = 0.02, 0.3
-#: Epochs between two looks at most.
-LOOK_AGAIN = 300
-#: Passes after which single moves crawl, and passes that the products of a move of many rows may cost.
-CRAWLED, MOVE_PASSES = 3, 20
-#: Epochs after which to ask whether a Newton walk would pay, and its multiplications per non-zero visited that do.
-ASK, NEWTON_PAYS = 20, 30
+#: Passes, or epochs, after which they crawl: the gap is looked at, and many rows move at once.
+CRAWLED, LOOK_AGAIN = 3, 60
+#: Passes that the first move of many rows may cost, by what each later one may cost more, and the most.
+MOVE_PASSES, MORE, MOST_PASSES = 5, 2, 40
+#: A Newton walk pays when so many of its multiplications take the place of one visit of a non-zero since the last one.
+NEWTON_PAYS = 50
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
+#: Rate of the intercept, relative to the typical square of a row: as much as that, it would hold all rows back.
+RATE = 0.02
 #: Rows of zeros have no curvature: with this they move to a bound.
 LEAST_CURVATURE = 1e-100
-#: Looks without any gain of the gap that end the fit.
-PATIENCE = 3
+#: Looks without any gain of the gap that end the fit: where epochs do what is asked of them, and where they crawl.
+PATIENCE, LONG_PATIENCE = 3, 100
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,13 @@ class _Run:
         self.ridge, self.form = ridge, DualForm(form.lower, form.upper, form.linear, ridge, float(form.eps))
         # shift and rate of the intercept b = shift + rate sum(beta), and sum(beta)
         squares = design.squares
-        rate = float(np.median(squares) or np.mean(squares) or 1.0) if problem.fit_intercept else 0.0
+        rate = RATE * float(np.median(squares) or np.mean(squares) or 1.0) if problem.fit_intercept else 0.0
         self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
         self.q = np.maximum(design.squares + ridge + rate, LEAST_CURVATURE)
         self.active, self.count = np.arange(design.n), design.n
         self.old = np.array([-np.inf, np.inf])  # worst slopes of the last epoch
         self.visited = 0  # rows
-        self.looked = 0  # rows visited at the last look
+        self.walked, self.move_passes = 0, MOVE_PASSES  # rows visited at the last walk; what the next move may cost
         self.seed = np.uint64((2 * seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
 
     def solve(self) -> LinearSolution:
@@ -111,15 +113,17 @@ class _Run:
             status = noted(self.problem, self.watch, record, point.w)
             in_vain = 0 if record.gap < 0.999 * best else in_vain + 1
             best = min(best, record.gap)
-            if status is None and in_vain > PATIENCE:
+            if status is None and in_vain > (PATIENCE if violation <= width else LONG_PATIENCE):
                 status = Status.STALLED
             if status is not None:
                 return conclude(self.problem, self.design, point, status, self.passes, self.watch)
-            if violation > width:
-                self._newton()
-            else:
+            if violation <= width:
                 wanted = goal * abs(record.primal) / record.gap
                 width = min(width, violation) * min(max(0.5 * wanted, LEAST_STEP), LARGEST_STEP)
+            elif self._newton_pays():
+                self._newton()
+            else:
+                self._move_many()
 
     @property
     def passes(self) -> int:
@@ -127,28 +131,18 @@ class _Run:
         return -(-self.visited // max(1, self.design.n))
 
     def _until(self, width: float) -> float:
-        """Epochs until no active row is off by more than ``width``, or until it is time to look at the gap anyway.
+        """Epochs until no active row is off by more than ``width``, or until they crawl.
 
         Rows that were left out may be off by more: the gap counts them, and the first epoch after a look is of all.
         """
-        self._begin_with_all()
-        done, moved = 0, self.visited
-        while done < LOOK_AGAIN:
-            taken, violation = self._epochs(width, ASK - done % ASK)
+        self.active, self.count = np.arange(self.design.n), self.design.n
+        done, began = 0, self.visited
+        while done < LOOK_AGAIN and self.visited - began < CRAWLED * self.design.n:
+            taken, violation = self._epochs(width, LOOK_AGAIN - done)
             done += taken
             if violation <= width or self.watch.must_stop(self.passes):
                 break
-            if done % ASK == 0 and self._newton_pays():
-                break
-            if self.visited - moved >= CRAWLED * self.design.n:
-                self._move_many()
-                moved = self.visited
         return violation
-
-    def _begin_with_all(self) -> None:
-        """Have the next epoch visit all rows, and leave out none on the strength of what was."""
-        self.active, self.count = np.arange(self.design.n), self.design.n
-        self.old[:] = (-np.inf, np.inf)
 
     def _epochs(self, width: float, most: int) -> tuple[int, float]:
         """(epochs taken, width of the violated interval): active rows until that is small, or about a pass."""
@@ -182,13 +176,14 @@ class _Run:
         def multiply(p: FloatArray) -> FloatArray:
             return part.scores(part.combine(p)) + ridge * p + rate * p.sum()
 
-        most, start = MOVE_PASSES * self.design.nnz // part.nnz, self.beta[free]
+        most, start = self.move_passes * self.design.nnz // part.nnz, self.beta[free]
+        self.move_passes = min(MORE * self.move_passes, MOST_PASSES)
         values, products = descend(multiply, face.grad + shift + rate * whole, start, face.lower, face.upper, most)
         self.visited += products * part.nnz * self.design.n // self.design.nnz
         self.beta[free] = values
         self.w = self.design.combine(self.beta)
         self.sums[2] = float(self.beta.sum())
-        self._begin_with_all()
+        self.old[:] = (-np.inf, np.inf)
 
     @property
     def _least_free(self) -> int:
@@ -196,14 +191,14 @@ class _Run:
         return 2 + self.problem.fit_intercept
 
     def _newton_pays(self) -> bool:
-        """Whether a Newton walk takes no longer than the epochs since the last look at the gap did."""
+        """Whether a Newton walk takes no longer than what was done since the last one."""
         free = np.count_nonzero((self.beta > self.form.lower) & (self.beta < self.form.upper) & (self.beta != 0))
-        visited = (self.visited - self.looked) / max(1, self.design.n)
-        dear = visited < CRAWLED or float(free) ** 3 > NEWTON_PAYS * visited * self.design.nnz
-        return bool(self._least_free <= free <= MOST_FREE and not dear)
+        visited = (self.visited - self.walked) / max(1, self.design.n)
+        return bool(self._least_free <= free <= MOST_FREE and free**3 <= NEWTON_PAYS * visited * self.design.nnz)
 
     def _newton(self) -> None:
         """Where all that crawls: the rows inside their bounds to the optimum of their face, bound by bound."""
+        self.walked = self.visited
         beta = self.problem.feasible(self.beta)
         face = self._face_of(beta, self.design.combine(beta))
         free, part, grad = face.free, face.part, face.grad
@@ -229,7 +224,6 @@ class _Run:
 
     def _look(self) -> tuple[Record, LinearPoint]:
         """The gap of the feasible point nearby, with its own w and the best intercept for it."""
-        self.looked = self.visited
         beta: FloatArray = self.problem.feasible(self.beta)
         w = self.design.combine(beta)
         self.w = w.copy() if np.array_equal(beta, self.beta) else self.w  # rounding does not pile up
