@@ -114,7 +114,7 @@ def stretched(problem: LinearProblem, design: Design, point: LinearPoint) -> Lin
     used = np.flatnonzero(beta)
     room = float((np.where(beta > 0, form.upper, form.lower)[used] / beta[used]).min())
     factor = max(1.0, min(room, gain / curvature)) if curvature > 0 else 1.0
-    return LinearPoint(factor * point.w, point.intercept, factor * beta)
+    return replace(point, beta=factor * beta)  # weights grow less, if at all: those who start at them are right to
 
 
 def conclude(
