@@ -30,12 +30,14 @@ from maxmargin.solvers.faces import descend
 FIRST_LOOK, FIRST_WIDTH = 0.3, 30.0
 #: How the width may shrink from look to look.
 LEAST_STEP, LARGEST_STEP = 0.02, 0.3
-#: Passes, or epochs, after which they crawl: the gap is looked at, and many rows move at once.
+#: Passes, or epochs, after which the gap is looked at anyway; if they crawl many rows move at once.
 CRAWLED, LOOK_AGAIN = 3, 60
+#: They do not while the gap, below this share of the objective, falls from look to look to this share of itself.
+FAR, FALLS = 0.01, 0.1
 #: Passes that the first move of many rows may cost, by what each later one may cost more, and the most.
 MOVE_PASSES, MORE, MOST_PASSES = 5, 2, 40
 #: A Newton walk pays when so many of its multiplications take the place of one visit of a non-zero since the last one.
-NEWTON_PAYS = 50
+NEWTON_PAYS = 15
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
 #: Rate of the intercept, relative to the typical square of a row: as much as that, it would hold all rows back.
@@ -98,20 +100,25 @@ class _Run:
         rate = RATE * float(np.median(squares) or np.mean(squares) or 1.0) if problem.fit_intercept else 0.0
         self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
         self.q = np.maximum(design.squares + ridge + rate, LEAST_CURVATURE)
-        self.active, self.count = np.arange(design.n), design.n
-        self.old = np.array([-np.inf, np.inf])  # worst slopes of the last epoch
+        self._take_all()
         self.visited = 0  # rows
         self.walked, self.move_passes = 0, MOVE_PASSES  # rows visited at the last walk; what the next move may cost
         self.seed = np.uint64((2 * seed + 0x9E3779B97F4A7C15) % 2**64 | 1)
 
+    def _take_all(self) -> None:
+        """Have the next epoch visit all rows, and leave out none on the strength of slopes that were."""
+        self.active, self.count, self.old = np.arange(self.design.n), self.design.n, np.array([-np.inf, np.inf])
+
     def solve(self) -> LinearSolution:
         goal = self.watch.gap_tol or 0.0
-        width, best, in_vain = min(FIRST_LOOK, max(FIRST_WIDTH * goal**0.5, LEAST_STEP * FIRST_LOOK)), np.inf, 0
+        width = min(FIRST_LOOK, max(FIRST_WIDTH * goal**0.5, LEAST_STEP * FIRST_LOOK))
+        best, last, in_vain = np.inf, np.inf, 0
         while True:
             violation = self._until(width)
             record, point = self._look()
             status = noted(self.problem, self.watch, record, point.w)
-            in_vain = 0 if record.gap < 0.999 * best else in_vain + 1
+            crawls = record.gap > FALLS * last or record.gap > FAR * abs(record.primal)
+            in_vain, last = 0 if record.gap < 0.999 * best else in_vain + 1, record.gap
             best = min(best, record.gap)
             if status is None and in_vain > (PATIENCE if violation <= width else LONG_PATIENCE):
                 status = Status.STALLED
@@ -120,9 +127,10 @@ class _Run:
             if violation <= width:
                 wanted = goal * abs(record.primal) / record.gap
                 width = min(width, violation) * min(max(0.5 * wanted, LEAST_STEP), LARGEST_STEP)
-            elif self._newton_pays():
+                self.active, self.count = np.arange(self.design.n), self.design.n
+            elif crawls and self._newton_pays():
                 self._newton()
-            else:
+            elif crawls:
                 self._move_many()
 
     @property
@@ -133,9 +141,8 @@ class _Run:
     def _until(self, width: float) -> float:
         """Epochs until no active row is off by more than ``width``, or until they crawl.
 
-        Rows that were left out may be off by more: the gap counts them, and the first epoch after a look is of all.
+        Rows that were left out may be off by more: the gap counts them, and they come back when the width is reached.
         """
-        self.active, self.count = np.arange(self.design.n), self.design.n
         done, began = 0, self.visited
         while done < LOOK_AGAIN and self.visited - began < CRAWLED * self.design.n:
             taken, violation = self._epochs(width, LOOK_AGAIN - done)
@@ -183,7 +190,7 @@ class _Run:
         self.beta[free] = values
         self.w = self.design.combine(self.beta)
         self.sums[2] = float(self.beta.sum())
-        self.old[:] = (-np.inf, np.inf)
+        self._take_all()
 
     @property
     def _least_free(self) -> int:
@@ -220,7 +227,7 @@ class _Run:
             off = part.scores(self.w) - self.form.linear[free] + self.ridge[free] * values + self.form.eps * sides
             inside = (values > face.lower) & (values < face.upper)
             self.sums[0] = -float(off[inside].mean()) if inside.any() else self.sums[0]
-        self.old[:] = (-np.inf, np.inf)
+        self._take_all()
 
     def _look(self) -> tuple[Record, LinearPoint]:
         """The gap of the feasible point nearby, with its own w and the best intercept for it."""
