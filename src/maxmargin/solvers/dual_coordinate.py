@@ -2,9 +2,9 @@
 
 Problem: min 1/2||X'b||^2 + sum ridge_i/2 b_i^2 - linear_i b_i + eps |b_i| over a box; with an intercept, sum b = 0.
 Algorithm: exact moves of one row at a time in random order, w = X'b kept up to date, rows at their bounds left out
-for as long as they stay there; the intercept by the method of multipliers, so it is exactly unpenalised. In turns with
-that the rows inside their bounds move all at once, by conjugate gradients (:mod:`.faces`); if that takes long, too, they
-take a Newton walk (:mod:`._newton`).
+for as long as they stay there; the intercept by the method of multipliers, so it is exactly unpenalised. Where that
+crawls the rows inside their bounds move all at once: by conjugate gradients (:mod:`.faces`), or in a Newton walk
+(:mod:`._newton`) once that costs no more than what was done.
 Invariant: w = X'b. Cost of an epoch: twice the non-zeros of the active rows.
 Papers: Hsieh, Chang, Lin, Keerthi and Sundararajan 2008; Hestenes 1969 (multipliers).
 """
@@ -37,15 +37,16 @@ FAR, FALLS = 0.01, 0.1
 #: Passes that the first move of many rows may cost, by what each later one may cost more, and the most.
 MOVE_PASSES, MORE, MOST_PASSES = 5, 2, 40
 #: A Newton walk pays when so many of its multiplications take the place of one visit of a non-zero since the last one.
-NEWTON_PAYS = 15
+NEWTON_PAYS = 40
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
 #: Rate of the intercept, relative to the typical square of a row: as much as that, it would hold all rows back.
 RATE = 0.02
 #: Rows of zeros have no curvature: with this they move to a bound.
 LEAST_CURVATURE = 1e-100
-#: Looks without any gain of the gap that end the fit: where epochs do what is asked of them, and where they crawl.
-PATIENCE, LONG_PATIENCE = 3, 100
+#: Looks without a gain that end the fit: where epochs do what is asked of them, and where they crawl; and the share of
+#: the gap by which the dual objective must rise to count as one.
+PATIENCE, LONG_PATIENCE, GAINED = 3, 100, 1e-5
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,15 @@ class _Run:
     def solve(self) -> LinearSolution:
         goal = self.watch.gap_tol or 0.0
         width = min(FIRST_LOOK, max(FIRST_WIDTH * goal**0.5, LEAST_STEP * FIRST_LOOK))
-        best, last, in_vain = np.inf, np.inf, 0
+        best, bound, last, in_vain = np.inf, -np.inf, np.inf, 0
         while True:
             violation = self._until(width)
             record, point = self._look()
             status = noted(self.problem, self.watch, record, point.w)
             crawls = record.gap > FALLS * last or record.gap > FAR * abs(record.primal)
-            in_vain, last = 0 if record.gap < 0.999 * best else in_vain + 1, record.gap
-            best = min(best, record.gap)
+            gained = record.gap < 0.999 * best or record.dual > bound + GAINED * record.gap
+            in_vain, last = 0 if gained else in_vain + 1, record.gap
+            best, bound = min(best, record.gap), max(bound, record.dual)
             if status is None and in_vain > (PATIENCE if violation <= width else LONG_PATIENCE):
                 status = Status.STALLED
             if status is not None:
@@ -214,7 +216,9 @@ class _Run:
         K = part.products() + np.diag(self.ridge[free])
         sums = np.ones((int(self.problem.fit_intercept), len(free)))
         if self.problem.fit_intercept:
-            grad = grad - grad.mean()  # the same up to a multiple of the sum, and small: rounding would hide what is left
+            grad = (
+                grad - grad.mean()
+            )  # the same up to a multiple of the sum, and small: rounding would hide what is left
         with single_threaded_blas():  # the same bits whatever the number of threads
             values = face_step(K, grad, beta[free], face.lower, face.upper, sums)
         if values is None:

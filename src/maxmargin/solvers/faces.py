@@ -1,4 +1,4 @@
-r"""Steps of many variables at once by products alone: conjugate gradients on a face of the box, then a projected search.
+r"""Moves of many variables at once by products alone: conjugate gradients on a face of a box, then a projected search.
 
 Problem: min 1/2 d'A d + g'd over lower <= x + d <= upper, of which only products A p are known.
 Algorithm: the variables that may move take conjugate gradient steps, until the face is nearly solved or many of them
