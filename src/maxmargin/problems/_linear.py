@@ -189,9 +189,9 @@ def _near_root(slope: Callable[[float], float], start: float) -> float:
     """
     ends, width = [(start, slope(start))] * 2, 1.0
     while ends[0][1] * ends[1][1] > 0 and width < FARTHEST:
-        low = ends[1][1] > 0
-        b = start - width if low else start + width
-        ends, width = [(b, slope(b)), ends[0]] if low else [ends[1], (b, slope(b))], 4 * width
+        rises = ends[1][1] > 0
+        b = start - width if rises else start + width
+        ends, width = [(b, slope(b)), ends[0]] if rises else [ends[1], (b, slope(b))], 4 * width
     kept = 0  # which end the last step kept: -1 the lower one, 1 the upper one
     for _ in range(FALSE_POSITIONS):
         (low, at_low), (high, at_high) = ends
