@@ -40,8 +40,10 @@ MOVE_PASSES, MORE, MOST_PASSES = 5, 2, 40
 NEWTON_PAYS = 40
 #: Most rows inside their bounds that are moved together.
 MOST_FREE = 4096
-#: Rate of the intercept, relative to the typical square of a row: as much as that, it would hold all rows back.
+#: First rate of the intercept, relative to the typical square of a row, which is the highest: that holds all rows back.
 RATE = 0.02
+#: By what it rises where sum beta, as a share of the gap, matters and has not fallen to this share of itself.
+HIGHER, MATTERS, BALANCES = 4.0, 0.02, 0.3
 #: Rows of zeros have no curvature: with this they move to a bound.
 LEAST_CURVATURE = 1e-100
 #: Looks without a gain that end the fit: where epochs do what is asked of them, and where they crawl; and the share of
@@ -98,7 +100,8 @@ class _Run:
         self.ridge, self.form = ridge, DualForm(form.lower, form.upper, form.linear, ridge, float(form.eps))
         # shift and rate of the intercept b = shift + rate sum(beta), and sum(beta)
         squares = design.squares
-        rate = RATE * float(np.median(squares) or np.mean(squares) or 1.0) if problem.fit_intercept else 0.0
+        self.highest_rate = float(np.median(squares) or np.mean(squares) or 1.0) if problem.fit_intercept else 0.0
+        rate, self.imbalance = RATE * self.highest_rate, np.inf
         self.sums = np.array([0.0 if start is None else start.intercept, rate, float(self.beta.sum())])
         self.q = np.maximum(design.squares + ridge + rate, LEAST_CURVATURE)
         self._take_all()
@@ -113,27 +116,37 @@ class _Run:
     def solve(self) -> LinearSolution:
         goal = self.watch.gap_tol or 0.0
         width = min(FIRST_LOOK, max(FIRST_WIDTH * goal**0.5, LEAST_STEP * FIRST_LOOK))
-        best, bound, last, in_vain = np.inf, -np.inf, np.inf, 0
+        best, bound, last, in_vain = np.inf, -np.inf, np.inf, np.zeros(2)
         while True:
             violation = self._until(width)
             record, point = self._look()
             status = noted(self.problem, self.watch, record, point.w)
             crawls = record.gap > FALLS * last or record.gap > FAR * abs(record.primal)
             gained = record.gap < 0.999 * best or record.dual > bound + GAINED * record.gap
-            in_vain, last = 0 if gained else in_vain + 1, record.gap
+            done = violation <= width
+            in_vain, last = np.zeros(2) if gained else in_vain + [done, not done], record.gap
             best, bound = min(best, record.gap), max(bound, record.dual)
-            if status is None and in_vain > (PATIENCE if violation <= width else LONG_PATIENCE):
+            if status is None and (in_vain > (PATIENCE, LONG_PATIENCE)).any():
                 status = Status.STALLED
             if status is not None:
                 return conclude(self.problem, self.design, point, status, self.passes, self.watch)
-            if violation <= width:
+            self._balance(record.gap)
+            if done:
                 wanted = goal * abs(record.primal) / record.gap
                 width = min(width, violation) * min(max(0.5 * wanted, LEAST_STEP), LARGEST_STEP)
                 self.active, self.count = np.arange(self.design.n), self.design.n
-            elif crawls and self._newton_pays():
-                self._newton()
             elif crawls:
-                self._move_many()
+                (self._newton if self._newton_pays() else self._move_many)()
+                self._take_all()
+
+    def _balance(self, gap: float) -> None:
+        """A higher rate of the intercept where sum beta matters beside the gap and does not fall by itself."""
+        shift, rate, whole = self.sums.tolist()
+        falls, matters = abs(whole) <= BALANCES * self.imbalance, abs(whole) * max(1.0, abs(shift)) > MATTERS * gap
+        self.imbalance = abs(whole)
+        if matters and not falls and rate < self.highest_rate:
+            self.sums[1] = min(HIGHER * rate, self.highest_rate)
+            self.q += self.sums[1] - rate
 
     @property
     def passes(self) -> int:
@@ -192,7 +205,6 @@ class _Run:
         self.beta[free] = values
         self.w = self.design.combine(self.beta)
         self.sums[2] = float(self.beta.sum())
-        self._take_all()
 
     @property
     def _least_free(self) -> int:
@@ -231,7 +243,6 @@ class _Run:
             off = part.scores(self.w) - self.form.linear[free] + self.ridge[free] * values + self.form.eps * sides
             inside = (values > face.lower) & (values < face.upper)
             self.sums[0] = -float(off[inside].mean()) if inside.any() else self.sums[0]
-        self._take_all()
 
     def _look(self) -> tuple[Record, LinearPoint]:
         """The gap of the feasible point nearby, with its own w and the best intercept for it."""
