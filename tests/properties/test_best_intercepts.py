@@ -22,9 +22,11 @@ from maxmargin.losses import (
     EpsilonInsensitive,
     Hinge,
     Huber,
+    Logistic,
     PerceptronLoss,
     Pinball,
     SquaredEpsilonInsensitive,
+    SquaredHinge,
     resolve_loss,
 )
 from maxmargin.penalties import L2
@@ -109,6 +111,26 @@ def test_rows_of_one_class_have_one_end():
 
 
 # -- whole machines against the kernel one --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), Logistic(), SquaredEpsilonInsensitive(0.1), Huber(0.5)])
+@pytest.mark.parametrize("start", [0.0, 20.0])
+def test_the_intercept_of_a_smooth_loss_is_found_in_few_looks_at_the_rows(loss, start, monkeypatch):
+    rng, looks = np.random.default_rng(0), []
+    target = np.where(rng.random(500) < 0.2, 1.0, -1.0)
+    problem, f = LinearProblem(loss, L2(), target, rng.random(500) + 0.1), rng.normal(size=500) - 3.0
+    plain = type(loss).subgradient
+
+    def counted(self, t, y):
+        looks.append(1)
+        return plain(self, t, y)
+
+    monkeypatch.setattr(type(loss), "subgradient", counted)
+    b = problem.intercept(f, start)
+    assert len(looks) <= 75
+    monkeypatch.undo()
+    slopes = problem.C * loss.subgradient(target, f + b)
+    assert abs(slopes.sum()) <= 1e-12 * np.abs(slopes).sum()
 
 
 @every_solver

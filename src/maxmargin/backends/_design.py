@@ -31,8 +31,7 @@ class Design:
         self.n, self.d = X.shape
         self.nnz = len(self.X.data) if isinstance(self.X, Csr) else self.n * self.d
         self.threads = max(1, min(threads, self.nnz // WORTH_A_THREAD))
-        per_row = self.nnz / max(1, self.n)
-        self.curvature_threads = max(1, min(threads, int(self.nnz * per_row / 2) // WORTH_A_THREAD))
+        self.curvature_threads = threads
 
     #: Whether rows are computed when they are needed: then passes over them are what costs.
     streamed: ClassVar[bool] = False
@@ -81,7 +80,10 @@ class Design:
         shape = (self.d, self.d)
         if self.d == 0:  # a kernel of rank 0: BLAS would complain, in a line of its own on the screen
             return
-        out[...] = self._summed(shape, self.curvature_threads, lambda part, a, b: self._curvature(weight, part, a, b))
+        per_row = self.nnz / max(1, self.n)
+        products = int(np.count_nonzero(weight) * per_row * per_row / 2)
+        threads = max(1, min(self.curvature_threads, products // WORTH_A_THREAD))
+        out[...] = self._summed(shape, threads, lambda part, a, b: self._curvature(weight, part, a, b))
 
     def products(self) -> FloatArray:
         """X X', for few rows."""

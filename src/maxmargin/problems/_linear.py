@@ -26,6 +26,8 @@ from maxmargin.problems._base import centre
 BALANCED = 1e-12
 #: Halvings of the interval in which the best intercept lies.
 HALVINGS = 200
+#: Steps of false position before that, and how near, relatively, the halvings begin to look.
+FALSE_POSITIONS, NEAR = 25, 1e-15
 #: Rounding of a sum of slopes, relative to the sum of their sizes.
 EXACT = 1e-15
 #: Slopes this far from their bounds and from 0, relative to the row's cost, are between them.
@@ -182,8 +184,35 @@ class LinearProblem:
             value, rounding = slope(b)
             return np.asarray(value >= -rounding)
 
-        begin = np.asarray(start, dtype=np.float64)
-        return _first(has_ceased_to_fall, begin), _first(rises, begin)
+        begin, width = np.asarray(start, dtype=np.float64), 1.0
+        if begin.ndim == 0:
+            begin = np.asarray(_near_root(lambda b: float(slope(np.asarray(b))[0]), float(begin)))
+            width = NEAR * max(1.0, abs(float(begin)))
+        return _first(has_ceased_to_fall, begin, width), _first(rises, begin, width)
+
+
+def _near_root(slope: Callable[[float], float], start: float) -> float:
+    """A number near one where a rising function passes 0: false position (Illinois), from around ``start``.
+
+    It saves halvings, and promises nothing.
+    """
+    ends, width = [(start, slope(start))] * 2, 1.0
+    while ends[0][1] * ends[1][1] > 0 and width < FARTHEST:
+        rises = ends[1][1] > 0
+        b = start - width if rises else start + width
+        ends, width = [(b, slope(b)), ends[0]] if rises else [ends[1], (b, slope(b))], 4 * width
+    kept = 0  # which end the last step kept: -1 the lower one, 1 the upper one
+    for _ in range(FALSE_POSITIONS):
+        (low, at_low), (high, at_high) = ends
+        start = low - at_low * (high - low) / (at_high - at_low) if at_high > at_low else low
+        if not low < start < high:
+            break
+        value = slope(start)
+        if value > 0:
+            ends, kept = [(low, at_low / 2 if kept < 0 else at_low), (start, value)], -1
+        else:
+            ends, kept = [(start, value), (high, at_high / 2 if kept > 0 else at_high)], 1
+    return start
 
 
 def constants(problems: Sequence[LinearProblem]) -> FloatArray:
@@ -204,18 +233,18 @@ def _merged(problem: LinearProblem) -> LinearProblem:
     return replace(problem, target=values, C=np.bincount(place, weights=problem.C).astype(np.float64))
 
 
-def _first(holds: Callable[[FloatArray], Array], start: FloatArray) -> FloatArray:
+def _first(holds: Callable[[FloatArray], Array], start: FloatArray, width: float) -> FloatArray:
     """The least number for which a condition holds that, once true, stays so: by halving, from around ``start``.
 
-    Each number of ``start`` has a condition of its own; they are asked together.
+    The first look is ``width`` away. Each number of ``start`` has a condition of its own; they are asked together.
     """
     low = high = start
-    width = 1.0
-    while (over := holds(low)).any() and width < FARTHEST:
-        low, width = np.where(over, start - width, low), 4 * width
-    width = 1.0
-    while not (met := holds(high)).all() and width < FARTHEST:
-        high, width = np.where(met, high, start + width), 4 * width
+    beside = width
+    while (over := holds(low)).any() and beside < FARTHEST:
+        low, beside = np.where(over, start - beside, low), 4 * beside
+    beside = width
+    while not (met := holds(high)).all() and beside < FARTHEST:
+        high, beside = np.where(met, high, start + beside), 4 * beside
     always, never = holds(low), ~holds(high)
     for _ in range(HALVINGS):
         between = low + (high - low) / 2

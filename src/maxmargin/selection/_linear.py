@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from maxmargin.estimators.interface import Machine, Training, fitted_scaling, ju
 from maxmargin.multiclass import SINGLE
 from maxmargin.problems import relative
 from maxmargin.selection._trainer import Line, SearchInput, Trained, Trainer
-from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_solver
+from maxmargin.solvers import LinearPoint, LinearSolution, Watch, make_linear_solver, stretched
 
 #: Machines whose tasks are solved one by one by the linear solvers.
 MACHINES = (LinearSVC, LinearSVR, LinearClassifier, LinearRegressor)
@@ -111,10 +111,8 @@ class _LinearLine(Line):
         """All tasks, from the points ``known`` if there are any."""
         backend, seed, found = backend_for("cpu"), seed_of(machine), []
         for number, (problem, rows) in enumerate(zip(problems, where, strict=True)):
-            start = None
-            if known:
-                start = replace(known[number], beta=problem.feasible(known[number].beta))
             part = design if rows is None else design.take(rows)
+            start = stretched(problem, part, known[number]) if known else None
             watch = Watch(0.0, goal, machine.max_iter)
             solver = make_linear_solver(machine.solver, problem, part, backend, seed)
             found.append(solver.solve(problem, part, start, watch))

@@ -17,7 +17,7 @@ from maxmargin.solvers._base import (
     aimed,
 )
 from maxmargin.solvers._dense import eigenvalues
-from maxmargin.solvers._linear import LinearPoint, LinearSolution, untouched, weightless
+from maxmargin.solvers._linear import LinearPoint, LinearSolution, stretched, untouched, weightless
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.folds import FOLDS, fold_numbers, left_out
 from maxmargin.solvers.in_step import can_advance_in_step, solve_in_step
@@ -89,6 +89,7 @@ __all__ = [
     "solve_many",
     "solve_together",
     "stops_when",
+    "stretched",
     "untouched",
     "weightless",
 ]

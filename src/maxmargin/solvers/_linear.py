@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.backends import Design
+from maxmargin.losses import Quadratic
 from maxmargin.problems import LinearProblem, constants, relative
 from maxmargin.solvers._base import Record, Status, Watch
 from maxmargin.solvers.conjugate import conjugate_gradients
@@ -96,6 +97,24 @@ def made_feasible(problem: LinearProblem, design: Design, point: LinearPoint) ->
     bounded = problem.has_dual and problem.penalty.quadratic == 0  # else the conjugate is finite everywhere
     factor = problem.penalty.into_domain(design.combine(beta)) if bounded else 1.0
     return LinearPoint(point.w, point.intercept, beta if factor == 1 else (1 - 1e-15) * factor * beta)
+
+
+def stretched(problem: LinearProblem, design: Design, point: LinearPoint) -> LinearPoint:
+    """A feasible start from the solution at smaller costs: as many times that as the dual objective asks for.
+
+    Larger costs make dual variables grow, more or less all of them alike.
+    """
+    beta, loss, penalty = problem.feasible(point.beta), problem.loss, problem.penalty
+    point = replace(point, beta=beta)
+    if not (isinstance(loss, Quadratic) and penalty.name == "l2" and beta.any()):
+        return point
+    form, v = problem.form, design.combine(beta)
+    gain = float(form.linear @ beta) - form.eps * float(np.abs(beta).sum())
+    curvature = float(v @ v) / penalty.quadratic + float((form.ridge * beta) @ beta)
+    used = np.flatnonzero(beta)
+    room = float((np.where(beta > 0, form.upper, form.lower)[used] / beta[used]).min())
+    factor = max(1.0, min(room, gain / curvature)) if curvature > 0 else 1.0
+    return replace(point, beta=factor * beta)  # weights grow less, if at all: those who start at them are right to
 
 
 def conclude(

@@ -11,9 +11,9 @@ import numpy as np
 from maxmargin._stop import heed
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._numba import program, smo, stored, stream, tiles
+from maxmargin.backends._numba.streaming import no_mirror, no_weights, run_stream, stages, streaming, weights_of
 from maxmargin.backends._numba.tiles import SHORT_SUM
-from maxmargin.backends._rounding import gaussian_of_distance
-from maxmargin.backends._rows import Csr, as_csr, as_dense
+from maxmargin.backends._rows import Csr
 from maxmargin.backends._threads import run_parallel, run_queue, run_shares
 
 
@@ -39,9 +39,6 @@ MIRRORS, AT_ONCE = 8, 2**25
 #: Columns of a symmetric matrix that are computed at once, as far down as the diagonal.
 PIECE = 256
 
-#: Sums up to which every weight is taken as it is.
-FEW_SUMS = 4
-
 
 class NumbaBackend(Backend):
     """Hot loops compiled on first use and cached on disk.
@@ -64,7 +61,7 @@ class NumbaBackend(Backend):
             return super().tile(program, A, B, out, slots, threads, column)
         out = np.empty((A.n, B.n), dtype=B.dtype) if out is None else out
         slots = np.arange(A.n) if slots is None else slots
-        _stream(program, A, B, _no_weights(A), np.empty((0, B.n)), slots, out, threads)
+        run_stream(program, A, B, no_weights(A), np.empty((0, B.n)), slots, out, threads)
         return out
 
     def symmetric_tile(self, program, rows, threads=1, out=None, heeds=False):
@@ -75,7 +72,7 @@ class NumbaBackend(Backend):
         if 0 < rows.n <= PIECE and not isinstance(rows.bases[0], Csr):
             if heeds:
                 heed()
-            code, rate, scalars = _stages(program, rows.dtype, rows.scalars)
+            code, rate, scalars = stages(program, rows.dtype, rows.scalars)
             stream.stream_whole(rows.bases[0], scalars, code, rate, out)
             return out
 
@@ -84,8 +81,8 @@ class NumbaBackend(Backend):
                 heed()
             last = min(first + PIECE, rows.n)
             upper, slots = rows.slice(0, last), np.arange(last)
-            run = _streaming(program, upper, rows, _no_weights(upper), np.empty((0, rows.n)), slots, out)
-            run(*_no_mirror(rows), first, last)
+            run = streaming(program, upper, rows, no_weights(upper), np.empty((0, rows.n)), slots, out)
+            run(*no_mirror(rows), first, last)
             tiles.mirror(out, first, last)
 
         firsts = range((rows.n - 1) // PIECE * PIECE, -1, -PIECE)  # the longest first
@@ -102,15 +99,15 @@ class NumbaBackend(Backend):
         weights = Csr(np.arange(A.n + 1), np.zeros(A.n, dtype=np.int32), np.asarray(delta, dtype=A.dtype), 1)
         out = np.empty((0, B.n), dtype=B.dtype) if out is None else out
         slots = np.empty(0, dtype=np.intp) if slots is None else slots
-        _stream(program, A, B, weights, f.reshape(1, -1), slots, out, threads)
+        run_stream(program, A, B, weights, f.reshape(1, -1), slots, out, threads)
 
     def add_products(self, program, A, B, delta, f, threads=1):
         if not self.streams(program):
             super().add_products(program, A, B, delta, f, threads)
             return
         nowhere, unwanted = np.empty(0, dtype=np.intp), np.empty((0, B.n), dtype=B.dtype)
-        weights = _weights(np.ascontiguousarray(delta.T, dtype=A.dtype))
-        _stream(program, A, B, weights, f, nowhere, unwanted, threads)
+        weights = weights_of(np.ascontiguousarray(delta.T, dtype=A.dtype))
+        run_stream(program, A, B, weights, f, nowhere, unwanted, threads)
 
     def wants(self, f, linear, beta, lower, upper, epsilon, on, goal, least, most, threads):
         """(violation of each task, the rows that it wants to be solved for): see :func:`.in_step.wants`."""
@@ -128,21 +125,21 @@ class NumbaBackend(Backend):
     def product(self, program, A, B, coef, threads=1, short_sum=SHORT_SUM):
         if not self.streams(program):
             return super().product(program, A, B, coef, threads, short_sum)
-        weights = _weights(np.asarray(coef, dtype=B.dtype).reshape(B.n, int(np.prod(coef.shape[1:]))))
+        weights = weights_of(np.asarray(coef, dtype=B.dtype).reshape(B.n, int(np.prod(coef.shape[1:]))))
         sums = np.zeros((weights.d, A.n))
         nowhere, unwanted = np.empty(0, dtype=np.intp), np.empty((0, A.n), dtype=A.dtype)
-        _stream(program, B, A, weights, sums, nowhere, unwanted, threads, short_sum)
+        run_stream(program, B, A, weights, sums, nowhere, unwanted, threads, short_sum)
         return np.ascontiguousarray(sums.T).reshape(A.n, *coef.shape[1:])
 
     def symmetric_product(self, program, A, coef, threads=1):
         if not self.streams(program):
             return super().symmetric_product(program, A, coef, threads)
         table = np.asarray(coef, dtype=A.dtype).reshape(A.n, -1)
-        weights, sides = _weights(table), np.ascontiguousarray(table.T)
+        weights, sides = weights_of(table), np.ascontiguousarray(table.T)
         blocks, per_block = -(-A.n // stream.WIDTH), stream.WIDTH * A.n
         shares = min(MIRRORS, blocks)  # the same for any number of threads, and so are the bits
         sums, mirrors = np.zeros((weights.d, A.n)), np.zeros((shares, weights.d, A.n))
-        run = _streaming(program, A, A, weights, sums, np.empty(0, dtype=np.intp), np.empty((0, A.n), dtype=A.dtype))
+        run = streaming(program, A, A, weights, sums, np.empty(0, dtype=np.intp), np.empty((0, A.n), dtype=A.dtype))
 
         def work(number, first, last):
             for block in range(first + (number - first) % shares, last, shares):
@@ -161,7 +158,7 @@ class NumbaBackend(Backend):
         if not self.streams(program) or isinstance(X, Csr):
             return super().many_products(program, rows, pointers, index, coef, threads)
         f, coef = np.zeros(coef.shape), np.ascontiguousarray(coef, dtype=X.dtype)
-        code, rate, scalars = _stages(program, X.dtype, rows.scalars)
+        code, rate, scalars = stages(program, X.dtype, rows.scalars)
 
         def share(first):
             stream.stream_tasks(pointers, index, X, scalars, code, rate, coef, SHORT_SUM, first, threads, f)
@@ -345,64 +342,3 @@ class NumbaBackend(Backend):
         report = np.zeros((len(tasks.pointers) - 1, 5))
         stored.solve_stored(K, diagonal, tasks, beta, f, cost, factor, tol, gap_tol, largest, max_steps, report)
         return report
-
-
-def _no_mirror(rows):
-    return np.empty((0, 0), dtype=rows.dtype), np.empty((0, 0))
-
-
-def _no_weights(rows) -> Csr:
-    return Csr(np.zeros(rows.n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=rows.dtype), 0)
-
-
-def _weights(table) -> Csr:
-    """Weights (rows, sums), in the tiles' precision, as the stream wants them: zeros of few sums are kept."""
-    m, k = table.shape
-    if k > FEW_SUMS:
-        return as_csr(table)
-    return Csr(np.arange(0, m * k + 1, max(k, 1)), np.tile(np.arange(k, dtype=np.int32), m), table.ravel(), k)
-
-
-def _stream(program, A, B, weights, f, slots, out, threads, short_sum=SHORT_SUM) -> None:
-    """Rows A against the columns B: sums into f (k, n), values into out[slots]; see :mod:`.stream`."""
-    if A.n == 0 or B.n == 0:
-        return
-    blocks = -(-B.n // stream.WIDTH)
-    threads = max(1, min(threads, blocks, A.n * B.n // VALUES_PER_THREAD))
-    run = _streaming(program, A, B, weights, f, slots, out, short_sum)
-
-    def share(first, last):
-        run(*_no_mirror(A), first * stream.WIDTH, min(last * stream.WIDTH, B.n))
-
-    run_shares(share, blocks, threads)
-
-
-def _streaming(program, A, B, weights, f, slots, out, short_sum=SHORT_SUM):
-    """The compiled loop, with all but the mirror and the columns it is to do."""
-    columns, (code, rate, left, right) = B.bases[0], _stages(program, B.dtype, A.scalars, B.scalars)
-    rest = (left, right, code, rate, weights, f, slots, out, short_sum)
-    if isinstance(columns, Csr):
-        return partial(stream.stream_sparse, columns, as_csr(A.bases[0]), columns.d, _stride(columns), *rest)
-    return partial(stream.stream_dense, B.panels, _padded(as_dense(A.bases[0])), *rest)
-
-
-def _stages(program_, dtype, *scalars):
-    """(code, rate, scalars of the rows) as :mod:`.stream` wants them: only what is not None is compiled, and loaded."""
-    if (rate := gaussian_of_distance(program_)) is not None:
-        place = program_.operations[1][1]  # of the squared norms
-        return None, np.array([-rate], dtype=dtype), *(table[place : place + 1] for table in scalars)
-    if len(program_.operations) == 1:  # the dot product itself
-        return None, None, *scalars
-    return program_.code, None, *scalars
-
-
-def _stride(columns: Csr) -> int:
-    """Columns of a block of sparse rows made dense: as many as stay in the second-level cache, a power of 2."""
-    fit = stream.PANEL_BYTES // max(1, columns.d * columns.data.itemsize)
-    return max(stream.NARROW, min(stream.WIDTH, 2 ** int(np.log2(max(1, fit)))))
-
-
-def _padded(A):
-    """Rows of zeros make their number a multiple of what is multiplied together."""
-    missing = -len(A) % stream.ROWS
-    return np.ascontiguousarray(A) if missing == 0 else np.concatenate([A, np.zeros((missing, A.shape[1]), A.dtype)])

@@ -41,13 +41,10 @@ def slopes(g, b, low, high, eps):
 @inner
 def moved(g, b, q, low, high, eps):
     """The minimiser of the row's quadratic."""
-    value, edge = b - g / q, eps / q
-    if value > edge:
-        value -= edge
-    elif value < -edge:
-        value += edge
-    else:
-        value = 0.0
+    value = b - g / q
+    if eps > 0:
+        edge = eps / q
+        value = max(value - edge, 0.0) + min(value + edge, 0.0)
     return min(max(value, low), high)
 
 
