@@ -22,6 +22,7 @@ from maxmargin.backends._threads import (
     run_shares,
     single_threaded_blas,
 )
+from maxmargin.backends._touch import first_touch
 from maxmargin.backends._whole import WholeMatrix
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ __all__ = [
     "cache_bytes",
     "effective_threads",
     "factor_threads",
+    "first_touch",
     "float32_is_safe",
     "fresh_products",
     "prepare",

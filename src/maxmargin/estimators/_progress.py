@@ -57,6 +57,11 @@ class FitReporter:
             self._root = estimator._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=False)
             self._root.call_on_fit_task_begin(estimator=estimator, X=self._X, y=self._y)
 
+    def say(self, text: str) -> None:
+        """A line of its own, if somebody reads lines."""
+        if self._line is not None:
+            print(f"[{self._line.name}] {text}", flush=True, file=sys.stdout)
+
     @property
     def wanted(self) -> bool:
         """Whether anybody will listen once the fit begins."""

@@ -29,6 +29,7 @@ from maxmargin.problems import RESIDUE, HardMarginProblem, Problem, SoftMargins,
 from maxmargin.solvers import (
     FEW_ROWS,
     Decomposition,
+    Plan,
     Record,
     Solution,
     Status,
@@ -38,7 +39,9 @@ from maxmargin.solvers import (
     can_advance_in_step,
     can_solve_many,
     can_solve_together,
+    has_room,
     make_solver,
+    plan,
     solve_in_step,
     solve_many,
     solve_together,
@@ -147,8 +150,10 @@ class _Fit:
     def all(self, together: bool) -> list[Outcome]:
         """Tasks over one stored matrix, or small tasks, in one go; what is left then, side by side where that pays."""
         small = []
-        way = self._way() if together and self.reporter is None else None
-        if way is not None:
+        way = self._way() if together else None
+        if self.reporter is not None:
+            self.reporter.say(f"{self._words(way)}; that is without verbose: here tasks take turns, to show rounds")
+        elif way is not None:
             self._together(*way)
             return self._one_by_one()
         if len(self.tasks) > 1 and self.reporter is None:
@@ -177,9 +182,26 @@ class _Fit:
         plain = all(p.qp.balance and p.qp.budget is None and type(p).unit is Problem.unit for p in problems)
         alike = plain and len({p.qp.epsilon for p in problems}) == 1 and isinstance(self.solver, Decomposition)
         sizes, watch = [len(task.rows) for task in self.tasks], self.watch()
-        if alike and can_solve_together(self.gram, max(sizes), watch):
+        if alike and can_solve_together(self.gram, max(sizes), watch) and self.plan().stores:
             return solve_together, gram_to_store(self.options, self.kernel, self.X)
         return (solve_in_step, self.gram) if alike and can_advance_in_step(self.gram, sizes, watch) else None
+
+    def plan(self) -> Plan:
+        """What storing the kernel matrix would cost, and what it would spare."""
+        widths = [task.problem.qp.upper - task.problem.qp.lower for task in self.tasks]
+        return plan(self.gram, np.array([len(task.rows) for task in self.tasks]), np.concatenate(widths))
+
+    def _words(self, way: tuple[SolveTogether, KernelGram] | None) -> str:
+        """What was decided, and why."""
+        if way is not None and way[0] is solve_in_step:
+            return "tasks advance in step and share the kernel rows that they ask for"
+        longest = max(len(task.rows) for task in self.tasks)
+        if has_room(self.gram.n, longest, self.gram.cache_bytes):
+            return str(self.plan())
+        size = 4 * self.gram.n**2 / 2**20
+        return (
+            f"kernel rows are computed on demand: {size:,.0f} MB, or tasks of {longest:,} rows, are too much to store"
+        )
 
     def _together(self, solve: SolveTogether, gram: KernelGram) -> None:
         qps, rows = [task.problem.qp for task in self.tasks], [task.rows for task in self.tasks]

@@ -24,7 +24,17 @@ from maxmargin.estimators._run import Outcome, Task, gram_to_store, largest_valu
 from maxmargin.estimators._turns import Turn
 from maxmargin.kernels import Kernel
 from maxmargin.problems import SoftMargins
-from maxmargin.solvers import Record, Solution, Status, Tasks, Together, can_solve_together, has_room, solve_together
+from maxmargin.solvers import (
+    Record,
+    Solution,
+    Status,
+    Tasks,
+    Together,
+    can_solve_together,
+    has_room,
+    plan,
+    solve_together,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +104,7 @@ def run_soft_margins(
     if not has_room(count(X), longest, options.memory):  # looked at before many rows are laid out in vain
         return None
     gram = gram_to_store(options, kernel, X)
-    if not can_solve_together(gram, longest, watch):
+    if not (can_solve_together(gram, longest, watch) and plan(gram, problems.sizes, problems.C).stores):
         return None
     bound, start = problems.sign * problems.C, np.zeros(len(rows))
     lower, upper = np.minimum(bound, 0.0), np.maximum(bound, 0.0)

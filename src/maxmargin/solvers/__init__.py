@@ -18,6 +18,7 @@ from maxmargin.solvers._base import (
 )
 from maxmargin.solvers._dense import eigenvalues
 from maxmargin.solvers._linear import LinearPoint, LinearSolution, stretched, untouched, weightless
+from maxmargin.solvers._plan import Plan, plan
 from maxmargin.solvers.decomposition import Decomposition
 from maxmargin.solvers.folds import FOLDS, fold_numbers, left_out
 from maxmargin.solvers.in_step import can_advance_in_step, solve_in_step
@@ -64,6 +65,7 @@ __all__ = [
     "InteriorPoint",
     "LinearPoint",
     "LinearSolution",
+    "Plan",
     "Record",
     "SoftmaxNewton",
     "Solution",
@@ -84,6 +86,7 @@ __all__ = [
     "left_out",
     "make_linear_solver",
     "make_solver",
+    "plan",
     "require_convex",
     "solve_in_step",
     "solve_many",

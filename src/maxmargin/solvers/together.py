@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 STEPS, MORE_ROWS = 20, 50
 #: Steps of a compiled call, times rows: between two calls somebody may ask to stop.
 STEPS_TIMES_ROWS = 2**28
-#: Most rows of a task that is solved here, and of a block.
-LONGEST, LARGEST_BLOCK = 4096, 2048
+#: Most rows of a task that is solved here, if that is the plan (:mod:`._plan`), and of a block.
+LONGEST, LARGEST_BLOCK = 8192, 2048
 #: Share of the goal that is solved for; what float64 adds to the violation may take the rest.
 AIM = 0.95
 #: How often tasks go on from fresh scores.

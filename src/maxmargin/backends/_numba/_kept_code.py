@@ -87,6 +87,14 @@ def _environment(module: str, constants: Any, name: str) -> Any:
     return made
 
 
+def kept_folder() -> Path | None:
+    """Where compiled code is kept; None where it cannot be."""
+    from maxmargin.backends._numba.smo import pair_block
+
+    path = getattr(pair_block._cache, "cache_path", None)
+    return None if path is None or not os.access(path, os.W_OK) else Path(path)
+
+
 def keep(dispatcher: Any) -> Any:
     """Have Numba keep what it compiles for ``dispatcher`` in such files; a disk that fails costs a warning."""
     cache = dispatcher._cache
