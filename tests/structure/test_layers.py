@@ -28,6 +28,7 @@ LAYERS = {
     "solvers": {"solvers"},
     "estimators": {"calibration", "estimators", "inspection", "maps"},
     "selection": {"selection"},
+    "clusters": {"distributed"},
     "files": {"io"},
     "faces": {"__main__", "cli", "playground", "plotting", "report"},
 }

@@ -1,0 +1,253 @@
+"""Calls on the partitions of a fit, wherever they are: what is sent, what comes back, and what happens to faults.
+
+A :class:`Crew` knows the partitions of one fit as Dask futures: the rows of each and its :class:`Seat`. A call is one
+task for every partition, on the worker that has its rows. Messages are packed here, so that every byte that the
+driver sends or gets is counted. A worker that goes takes nothing with it that cannot be made again: Dask makes the rows
+again from their own graph, and a seat that has lost its state says so (:class:`Lost`), for the solver to rebuild it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maxmargin.exceptions import ClusterError
+
+#: Messages of more bytes are sent to every worker once, not with every task.
+LARGE_MESSAGE = 2**16
+#: Seconds between two looks at who is still there, and how long to wait for a worker when there is none.
+LOOK_EVERY, MUSTER = 0.25, 30.0
+#: How often one call is made again for a partition whose worker went.
+ATTEMPTS = 8
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The answer of a seat that does not have the state that it was asked to change."""
+
+
+@dataclass
+class Traffic:
+    """Bytes of the messages that the driver sent and got."""
+
+    sent: int = 0
+    received: int = 0
+    calls: int = 0
+
+    def __sub__(self, other: Traffic) -> Traffic:
+        return Traffic(self.sent - other.sent, self.received - other.received, self.calls - other.calls)
+
+    def copy(self) -> Traffic:
+        return Traffic(self.sent, self.received, self.calls)
+
+
+@dataclass
+class Crew:
+    """The partitions of one fit; their order is the order of all sums."""
+
+    client: Any
+    rows: list[Any]  # futures of the rows of each partition
+    seats: list[Any]  # futures of their seats
+    traffic: Traffic = field(default_factory=Traffic)
+    owners: list[str] = field(default_factory=list)
+    faults: int = 0  # calls that were made again
+
+    def __len__(self) -> int:
+        return len(self.seats)
+
+    def call(self, name: str, *arguments: Any, only: Sequence[int] | None = None) -> list[Any]:
+        """What the operation called ``name`` returns for every partition (of ``only``), in their order.
+
+        ``arguments`` are the same for all; one that is a :class:`Apart` has a value for each partition.
+        """
+        numbers = list(range(len(self))) if only is None else list(only)
+        common = pickle.dumps([None if isinstance(a, Apart) else a for a in arguments], protocol=5)
+        apart = {
+            p: pickle.dumps([(k, a.values[p]) for k, a in enumerate(arguments) if isinstance(a, Apart)], protocol=5)
+            for p in numbers
+        }
+        self.traffic.calls += 1
+        pending: dict[int, Any] = {}
+        results: dict[int, Any] = {}
+        attempts = dict.fromkeys(numbers, 0)
+        try:
+            while len(results) < len(numbers):
+                missing = [p for p in numbers if p not in results and p not in pending]
+                if missing:
+                    self._submit(name, common, apart, missing, attempts, pending)
+                self._collect(name, pending, results)
+        finally:
+            for future in pending.values():
+                future.release()
+        return [results[p] for p in numbers]
+
+    # -- one round of tasks -----------------------------------------------------------------------------------
+
+    def _submit(
+        self, name: str, common: bytes, apart: dict[int, bytes], numbers: list[int], attempts: dict[int, int], pending: dict
+    ) -> None:
+        self._find_owners()
+        message = common
+        owners = sorted({self.owners[p] for p in numbers})
+        if len(common) > LARGE_MESSAGE:
+            message = self._guarded(lambda: self.client.scatter(common, workers=owners, broadcast=True, hash=False))
+        self.traffic.sent += len(common) * len(owners)
+        for p in numbers:
+            attempts[p] += 1
+            if attempts[p] > ATTEMPTS:
+                raise ClusterError(
+                    f"partition {p} lost its worker {ATTEMPTS} times during one call; the cluster loses workers faster "
+                    "than it finishes their work"
+                )
+            self.faults += attempts[p] > 1
+            self.traffic.sent += len(apart[p])
+            pending[p] = self.client.submit(
+                perform, name, message, apart[p], self.seats[p], self.rows[p],
+                key=f"maxmargin-{name}-{p}-{uuid.uuid4().hex}", workers=[self.owners[p]], pure=False,
+            )  # fmt: skip
+
+    def _collect(self, name: str, pending: dict[int, Any], results: dict[int, Any]) -> None:
+        """Results of the tasks that have ended; those of workers that went are taken off ``pending``."""
+        self._wait(list(pending.values()))
+        done = {p: future for p, future in pending.items() if future.status == "finished"}
+        for p, future in list(pending.items()):
+            if future.status == "error":
+                self._raise(p, future.exception())
+            if future.status in ("cancelled", "lost"):
+                del pending[p]
+        if done:
+            try:
+                values = self._guarded(lambda: self.client.gather(list(done.values()), errors="raise"))
+            except _GONE:
+                values = None
+            for p, value in zip(done, values or [], strict=False):
+                self.traffic.received += len(value)
+                results[p] = pickle.loads(value)
+            for p in done:
+                pending.pop(p).release()
+        present = self._present()
+        for p in [p for p in pending if self.owners[p] not in present]:
+            pending.pop(p).cancel(force=True)
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Until all have ended, or it is time to look who is still there."""
+        from dask.distributed import wait
+
+        if not futures:
+            return
+        try:
+            self._guarded(lambda: wait(futures, timeout=LOOK_EVERY))
+        except (TimeoutError, *_GONE):
+            return
+
+    def _present(self) -> set[str]:
+        """Addresses of the workers that are there."""
+        return set(self._guarded(lambda: self.client.scheduler_info(n_workers=-1))["workers"])
+
+    def _find_owners(self) -> None:
+        """Which worker has the rows of each partition; those that nobody has are waited for: Dask makes them again."""
+        began, known = time.monotonic(), {}
+        while True:
+            for p, rows in enumerate(self.rows):
+                if rows.status == "error":
+                    self._raise(p, rows.exception())
+                if rows.status in ("cancelled", "lost"):
+                    raise ClusterError(
+                        f"the rows of partition {p} were lost with their worker and cannot be made again: they were "
+                        "sent to it (scatter), not computed or read there. Read or compute them on the workers, or "
+                        "keep them on several (client.replicate)"
+                    )
+            held = self._guarded(lambda: self.client.who_has(self.rows))
+            present = self._present()
+            for p, rows in enumerate(self.rows):
+                places = [a for a in sorted(held.get(rows.key, ())) if a in present]
+                if places and not (p < len(self.owners) and self.owners[p] in places):
+                    known[p] = places[0]
+                elif places:
+                    known[p] = self.owners[p]
+                else:
+                    known.pop(p, None)
+            if len(known) == len(self.rows):
+                self.owners = [known[p] for p in range(len(self.rows))]
+                return
+            if present:
+                began = time.monotonic() if self._is_busy() else began
+            if time.monotonic() - began > MUSTER:
+                what = "there is no worker" if not present else "nobody computes the rows"
+                raise ClusterError(
+                    f"{what} since {MUSTER:.0f} s, and partition {min(set(range(len(self))) - set(known))} has nowhere "
+                    "to be; start a worker (dask worker SCHEDULER-ADDRESS) and fit again, with warm_start=True and a "
+                    "checkpoint to go on"
+                )
+            self._wait([rows for p, rows in enumerate(self.rows) if p not in known])
+            time.sleep(0.05)
+
+    def _is_busy(self) -> bool:
+        """Whether any worker has work to do or to wait for."""
+        info = self._guarded(lambda: self.client.scheduler_info(n_workers=-1))["workers"].values()
+        return any(w.get("metrics", {}).get("executing") or w.get("metrics", {}).get("in_flight") for w in info)
+
+    def _guarded(self, question: Callable[[], Any]) -> Any:
+        """An answer of the scheduler, or words on why there is none."""
+        if self.client.status in ("closed", "closing", "connecting"):
+            raise scheduler_gone(self.client)
+        try:
+            return question()
+        except (OSError, RuntimeError) as error:
+            if isinstance(error, TimeoutError) or self.client.status == "running" and not isinstance(error, OSError):
+                raise
+            raise scheduler_gone(self.client) from error
+
+    def _raise(self, p: int, error: BaseException) -> None:
+        if type(error).__name__ == "KilledWorker":
+            raise ClusterError(
+                f"the worker of partition {p} died again and again while it computed (out of memory, most likely); "
+                "give workers more memory, or make the partitions smaller"
+            ) from error
+        said = str(error)
+        raise type(error)(f"partition {p}: {said}") if _is_plain(error) else ClusterError(
+            f"partition {p}: {type(error).__name__}: {said}"
+        ) from error
+
+
+class Apart:
+    """An argument that has a value for each partition."""
+
+    def __init__(self, values: Any):
+        self.values = values
+
+
+def _gone() -> tuple[type[BaseException], ...]:
+    from concurrent.futures import CancelledError
+
+    return (CancelledError,)
+
+
+_GONE = _gone()
+
+
+def _is_plain(error: BaseException) -> bool:
+    return type(error) in (ValueError, TypeError)
+
+
+def scheduler_gone(client: Any) -> ClusterError:
+    return ClusterError(
+        f"the scheduler at {client.scheduler.address if client.scheduler else 'its address'} is gone or was restarted, "
+        "and with it everything that its workers had; connect a new Client and fit again (with warm_start=True, a model "
+        "that was saved to checkpoint=PATH goes on from there)"
+    )
+
+
+def perform(name: str, message: Any, apart: bytes, seat: Any, rows: Any) -> bytes:
+    """One operation on one partition, on its worker."""
+    from maxmargin.distributed._operations import OPERATIONS
+
+    arguments = pickle.loads(message)
+    for place, value in pickle.loads(apart):
+        arguments[place] = value
+    with seat.lock:
+        return pickle.dumps(OPERATIONS[name](seat, rows, *arguments), protocol=5)
