@@ -20,6 +20,7 @@ from maxmargin.certificates._kernel import (
     must_recompute,
 )
 from maxmargin.certificates._linear import judge_linear, judge_linear_all_classes
+from maxmargin.certificates._parts import PartValues, ScoreParts, joined_certificate, part_values
 from maxmargin.certificates._scores import (
     ROOM,
     Scores,
@@ -37,12 +38,15 @@ __all__ = [
     "ROOM",
     "Certificate",
     "Definiteness",
+    "PartValues",
     "Scaling",
+    "ScoreParts",
     "Scores",
     "certify",
     "certify_tasks",
     "definiteness",
     "doubtful_rows",
+    "joined_certificate",
     "judge",
     "judge_all",
     "judge_approximation",
@@ -51,6 +55,7 @@ __all__ = [
     "judge_linear_all_classes",
     "judge_soft_margins",
     "must_recompute",
+    "part_values",
     "proven_scores",
     "recomputed_scores",
     "scores_at",

@@ -13,20 +13,22 @@ from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._least_squares import DIRECT_ROWS
 from maxmargin.estimators._linear_base import judged_tasks
-from maxmargin.estimators._machine import Machine, Training, seed_of
+from maxmargin.estimators._machine import Labels, Machine, Training, seed_of
 from maxmargin.estimators._options import FitOptions
-from maxmargin.estimators._scaling import fitted_scaling, scaled
+from maxmargin.estimators._scaling import fitted_scaling, require_finite, scaled
 
 __all__ = [
     "DIRECT_ROWS",
     "FitOptions",
     "InterruptFlag",
     "KernelModel",
+    "Labels",
     "Machine",
     "Training",
     "fitted_scaling",
     "judged_tasks",
     "levels_to_caller",
+    "require_finite",
     "scaled",
     "seed_of",
 ]

@@ -24,8 +24,10 @@ from maxmargin.solvers.many import can_solve_many, solve_many
 from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_together, has_room, solve_together
 
 if TYPE_CHECKING:
+    from maxmargin.solvers._precision import Subproblem
     from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesPoint, AllClassesSolution
     from maxmargin.solvers.all_classes_blocks import AllClassesBlocks
+    from maxmargin.solvers.blocks import Blocks, working_set
     from maxmargin.solvers.dual_gradient import DualGradient
     from maxmargin.solvers.interior_point import InteriorPoint
     from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_convex
@@ -45,6 +47,9 @@ _HOMES = {
     "require_convex": "linear",
     "SoftmaxNewton": "softmax",
     "StoredTasks": "stored",
+    "Blocks": "blocks",
+    "Subproblem": "_precision",
+    "working_set": "blocks",
 }
 
 __all__ = [
@@ -57,6 +62,7 @@ __all__ = [
     "AllClassesLinear",
     "AllClassesPoint",
     "AllClassesSolution",
+    "Blocks",
     "Decomposition",
     "DualGradient",
     "Gram",
@@ -69,6 +75,7 @@ __all__ = [
     "Status",
     "Stopped",
     "StoredTasks",
+    "Subproblem",
     "Tasks",
     "Together",
     "Watch",
