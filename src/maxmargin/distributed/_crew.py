@@ -9,6 +9,7 @@ again from their own graph, and a seat that has lost its state says so (:class:`
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -55,6 +56,7 @@ class Crew:
     traffic: Traffic = field(default_factory=Traffic)
     owners: list[str] = field(default_factory=list)
     faults: int = 0  # calls that were made again
+    lock: Any = field(default_factory=threading.Lock)  # several tasks call side by side
 
     def __len__(self) -> int:
         return len(self.seats)
@@ -70,7 +72,8 @@ class Crew:
             p: pickle.dumps([(k, a.values[p]) for k, a in enumerate(arguments) if isinstance(a, Apart)], protocol=5)
             for p in numbers
         }
-        self.traffic.calls += 1
+        with self.lock:
+            self.traffic.calls += 1
         pending: dict[int, Any] = {}
         results: dict[int, Any] = {}
         attempts = dict.fromkeys(numbers, 0)
@@ -85,17 +88,34 @@ class Crew:
                 future.release()
         return [results[p] for p in numbers]
 
+    def close(self) -> None:
+        """The fit is over: workers drop what they kept for it."""
+        try:
+            if self.client.status == "running" and len(self.owners) == len(self):
+                present = self._present()
+                names = [p for p, owner in enumerate(self.owners) if owner in present]
+                self.call("close", only=names)
+        except Exception as error:  # the fit's own error, or its model, matters more than some memory
+            del error
+        for future in [*self.rows, *self.seats]:
+            future.release()
+        self.rows, self.seats = [], []
+
     # -- one round of tasks -----------------------------------------------------------------------------------
 
     def _submit(
         self, name: str, common: bytes, apart: dict[int, bytes], numbers: list[int], attempts: dict[int, int], pending: dict
     ) -> None:
-        self._find_owners()
+        with self.lock:
+            if not self.owners or any(attempts[p] for p in numbers):
+                self._find_owners()
         message = common
         owners = sorted({self.owners[p] for p in numbers})
         if len(common) > LARGE_MESSAGE:
             message = self._guarded(lambda: self.client.scatter(common, workers=owners, broadcast=True, hash=False))
-        self.traffic.sent += len(common) * len(owners)
+        with self.lock:
+            self.traffic.sent += len(common) * len(owners) + sum(len(apart[p]) for p in numbers)
+            self.faults += sum(attempts[p] > 0 for p in numbers)
         for p in numbers:
             attempts[p] += 1
             if attempts[p] > ATTEMPTS:
@@ -103,8 +123,6 @@ class Crew:
                     f"partition {p} lost its worker {ATTEMPTS} times during one call; the cluster loses workers faster "
                     "than it finishes their work"
                 )
-            self.faults += attempts[p] > 1
-            self.traffic.sent += len(apart[p])
             pending[p] = self.client.submit(
                 perform, name, message, apart[p], self.seats[p], self.rows[p],
                 key=f"maxmargin-{name}-{p}-{uuid.uuid4().hex}", workers=[self.owners[p]], pure=False,
@@ -112,7 +130,7 @@ class Crew:
 
     def _collect(self, name: str, pending: dict[int, Any], results: dict[int, Any]) -> None:
         """Results of the tasks that have ended; those of workers that went are taken off ``pending``."""
-        self._wait(list(pending.values()))
+        all_ended = self._wait(list(pending.values()))
         done = {p: future for p, future in pending.items() if future.status == "finished"}
         for p, future in list(pending.items()):
             if future.status == "error":
@@ -124,25 +142,27 @@ class Crew:
                 values = self._guarded(lambda: self.client.gather(list(done.values()), errors="raise"))
             except _GONE:
                 values = None
+            with self.lock:
+                self.traffic.received += sum(map(len, values or []))
             for p, value in zip(done, values or [], strict=False):
-                self.traffic.received += len(value)
                 results[p] = pickle.loads(value)
             for p in done:
                 pending.pop(p).release()
-        present = self._present()
-        for p in [p for p in pending if self.owners[p] not in present]:
+        present = set() if all_ended else self._present()
+        for p in [p for p in pending if not all_ended and self.owners[p] not in present]:
             pending.pop(p).cancel(force=True)
 
-    def _wait(self, futures: list[Any]) -> None:
-        """Until all have ended, or it is time to look who is still there."""
+    def _wait(self, futures: list[Any]) -> bool:
+        """Until all have ended, or it is time to look who is still there; whether all have."""
         from dask.distributed import wait
 
         if not futures:
-            return
+            return True
         try:
             self._guarded(lambda: wait(futures, timeout=LOOK_EVERY))
         except (TimeoutError, *_GONE):
-            return
+            return False
+        return True
 
     def _present(self) -> set[str]:
         """Addresses of the workers that are there."""

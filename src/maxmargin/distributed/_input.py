@@ -21,6 +21,9 @@ from maxmargin.distributed._seat import Seat
 #: File names of a folder that are read: Parquet, and the sparse text format of LIBSVM.
 PARQUET, SVMLIGHT = (".parquet", ".pq"), (".svm", ".svmlight", ".libsvm", ".txt")
 
+#: Classes of Dask's values, one or a part of one.
+CHUNKS = ("Delayed", "DelayedLeaf", "DelayedAttr", "Future")
+
 
 class Partition(NamedTuple):
     """One partition as Dask knows it: delayed values or futures, or None."""
@@ -47,15 +50,18 @@ def given(X: Any, y: Any, sample_weight: Any, workers: int) -> Given:
 
 
 def is_collection(X: Any) -> bool:
-    """Whether this is one of Dask's, and not an array, a table or a list of chunks."""
-    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+    """Whether this is one of Dask's collections, and not an array, a table or a list of chunks."""
+    return not is_chunk(X) and hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
 def is_chunk(X: Any) -> bool:
-    """Whether this is a value that Dask will compute, or has."""
-    from dask.distributed import Future
+    """Whether this is a value that Dask will compute, or has: such a value claims to have every attribute."""
+    return type(X).__module__.partition(".")[0] in ("dask", "distributed") and type(X).__name__ in CHUNKS
 
-    return isinstance(X, Future) or (hasattr(X, "__dask_graph__") and not hasattr(X, "to_delayed"))
+
+def are_chunks(X: Any) -> bool:
+    """Whether this is a list of them."""
+    return isinstance(X, list | tuple) and len(X) > 0 and all(map(is_chunk, X))
 
 
 def _chunks(X: Any, workers: int) -> tuple[list[Any], list[int] | None, Any]:
@@ -68,7 +74,7 @@ def _chunks(X: Any, workers: int) -> tuple[list[Any], list[int] | None, Any]:
         X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
         sizes = None if any(np.isnan(size) for size in X.chunks[0]) else [int(size) for size in X.chunks[0]]
         return list(X.to_delayed().ravel()), sizes, None
-    if isinstance(X, list | tuple) and X and all(is_chunk(x) for x in X):
+    if are_chunks(X):
         return list(X), None, None
     if not hasattr(X, "shape"):
         X = np.asarray(X)
@@ -95,7 +101,7 @@ def _beside(values: Any, sizes: list[int] | None, count: int, what: str) -> list
                     raise ValueError(f"X has {sum(sizes)} rows, but {what} has {len(values)}")
                 values = values.rechunk((tuple(sizes),))
         found = list(np.ravel(values.to_delayed()))
-    elif isinstance(values, list | tuple) and values and all(is_chunk(v) for v in values):
+    elif are_chunks(values):
         found = list(values)
     else:
         values = np.asarray(values)

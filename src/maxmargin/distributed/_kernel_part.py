@@ -35,6 +35,7 @@ class Plan(NamedTuple):
     kernel: Kernel
     scaling: Scaling | None
     labels: Labels | None  # of all classes; those of the partition's own rows are worked out there
+    keeps_rows: bool = False  # whether the driver wants to know which rows candidates are, for a checkpoint
 
     def problems(self, seat: Seat, rows: RowData) -> list[tuple[IntArray, Problem]]:
         """(rows of the partition, problem) of every task."""
@@ -59,6 +60,7 @@ class TaskState:
     fed: int = 0
     version: int = 0
     previous: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    looks: int = 0  # of the look that ``previous`` belongs to
 
 
 class Step(NamedTuple):
@@ -67,6 +69,7 @@ class Step(NamedTuple):
     version: int  # after it
     positions: IntArray
     values: FloatArray
+    looks: int  # how many looks the driver has had
 
 
 class Moved(NamedTuple):
@@ -92,19 +95,18 @@ class Look(NamedTuple):
     gap: float
     mass: float  # sum |beta|
     largest: float  # k(x, x)
+    numbers: IntArray | None = None  # of the candidates in the partition, and their targets
+    targets: Any = None
 
 
 def begin(
     seat: Seat, rows: RowData, plan: Plan, task: int, positions: IntArray, values: FloatArray, version: int
 ) -> int:
     """The state of a task at dual variables whose scores are still to be fed; the number of its rows."""
-    states = seat.states
-    if "problems" not in states:
-        states["problems"] = plan.problems(seat, rows)
-    own, problem = states["problems"][task]
+    own, problem = _tasks(seat, rows, plan)[task]
     beta = np.zeros(len(own))
     beta[positions] = values
-    states[task] = TaskState(own, problem, beta, np.zeros(len(own)), version=version)
+    seat.states[task] = TaskState(own, problem, beta, np.zeros(len(own)), version=version)
     return len(own)
 
 
@@ -130,7 +132,11 @@ def next_round(
         state.beta[step.positions] = step.values
         _add(plan, rows, state, moved)
         state.version = step.version
-    return _looked(plan, rows, state, size, offsets)
+    look = _looked(plan, rows, state, step.looks, size, offsets)
+    if not plan.keeps_rows:
+        return look
+    numbers = state.rows[look.positions]
+    return look._replace(numbers=numbers, targets=seat.y[numbers])
 
 
 def _add(plan: Plan, rows: RowData, state: TaskState, moved: Moved) -> None:
@@ -153,15 +159,18 @@ def blocks(rows: RowData, index: IntArray, scaling: Scaling | None) -> Iterator[
         yield at, scaled(rows[at] if whole else rows[index[at]], scaling)
 
 
-def _looked(plan: Plan, rows: RowData, state: TaskState, size: int, offsets: Offsets) -> Look:
+def _looked(
+    plan: Plan, rows: RowData, state: TaskState, looks: int, size: int, offsets: Offsets
+) -> Look:
     problem, beta, f = state.problem, state.beta, state.f
     qp, n = problem.qp, len(beta)
     chosen = np.zeros(0, dtype=np.intp)
     if n:
         most = min(size, n)
         chosen = working_set(backend_for("cpu"), qp, beta, f + qp.linear, state.previous, most)
-    fresh = ~np.isin(chosen, state.previous)
-    state.previous = chosen
+    known = state.previous if state.looks == looks else state.previous[:0]  # the driver never got a look that was lost
+    fresh = ~np.isin(chosen, known)
+    state.previous, state.looks = chosen, looks + 1
     up, down = qp.slopes(beta, f + qp.linear)
     costs = float(problem.costs(beta, f, offsets).sum())
     wanted = state.rows[chosen[fresh]]
@@ -174,16 +183,56 @@ def _looked(plan: Plan, rows: RowData, state: TaskState, size: int, offsets: Off
     )  # fmt: skip
 
 
-def rows_at(seat: Seat, rows: RowData, plan: Plan, task: int | None, positions: IntArray, raw: bool) -> tuple:
-    """(numbers in the partition, rows, targets) at positions of a task (None: at numbers in the partition)."""
-    if task is None:
-        numbers = positions
-    else:
-        if "problems" not in seat.states:
-            seat.states["problems"] = plan.problems(seat, rows)
-        numbers = seat.states["problems"][task][0][positions]
-    X = rows[numbers]
-    return numbers, X if raw else scaled(X, plan.scaling), None if seat.y is None else seat.y[numbers]
+def rows_at(seat: Seat, rows: RowData, plan: Plan, task: int | None, where: IntArray, raw: bool) -> RowData:
+    """Rows at positions of a task, or (None) by their numbers in the partition; as the kernel sees them unless raw."""
+    numbers = where if task is None else _tasks(seat, rows, plan)[task][0][where]
+    return rows[numbers] if raw else scaled(rows[numbers], plan.scaling)
+
+
+def numbers_at(seat: Seat, rows: RowData, plan: Plan, positions: list[IntArray]) -> list[IntArray]:
+    """Numbers in the partition of positions of every task."""
+    return [own[where] for (own, _), where in zip(_tasks(seat, rows, plan), positions, strict=True)]
+
+
+def positions_of(seat: Seat, rows: RowData, plan: Plan, numbers: IntArray) -> list[IntArray]:
+    """Of every task the positions of rows, by their numbers in the partition; -1 where a row has no part in it."""
+    found = []
+    for own, _ in _tasks(seat, rows, plan):
+        place = np.full(seat.n, -1, dtype=np.intp)
+        place[own] = np.arange(len(own))
+        found.append(place[numbers])
+    return found
+
+
+def nearby(
+    seat: Seat, rows: RowData, plan: Plan, positions: list[IntArray], coef: FloatArray
+) -> list[FloatArray]:
+    """Of every task coefficients (rows, tasks) within the bounds of their rows; 0 where a row has no part in it."""
+    found = []
+    for k, (_, problem) in enumerate(_tasks(seat, rows, plan)):
+        inside, values = positions[k] >= 0, np.zeros(len(coef))
+        own = positions[k][inside]
+        values[inside] = np.clip(coef[inside, k], problem.qp.lower[own], problem.qp.upper[own])
+        found.append(values)
+    return found
+
+
+def targets_at(seat: Seat, rows: RowData, numbers: IntArray) -> Any:
+    """Targets of rows."""
+    return seat.y[numbers]
+
+
+def size(seat: Seat, rows: RowData) -> int:
+    """Number of rows."""
+    return seat.n
+
+
+def _tasks(seat: Seat, rows: RowData, plan: Plan) -> list[tuple[IntArray, Problem]]:
+    """The tasks' rows and problems, worked out once."""
+    states = seat.states
+    if "problems" not in states:
+        states["problems"] = plan.problems(seat, rows)
+    return states["problems"]
 
 
 def deciding(seat: Seat, rows: RowData, task: int, version: int) -> Any:
@@ -219,10 +268,7 @@ class Claim(NamedTuple):
 
 def begin_judging(seat: Seat, rows: RowData, plan: Plan, compiled: bool) -> None:
     """Scores of all tasks on all rows that count, from nothing but the rows and what will be fed."""
-    states = seat.states
-    if "problems" not in states:
-        states["problems"] = plan.problems(seat, rows)
-    states["judge"] = ScoreParts(len(seat.kept), len(states["problems"])), 0, compiled
+    seat.states["judge"] = ScoreParts(len(seat.kept), len(_tasks(seat, rows, plan))), 0, compiled
 
 
 def judge_feed(seat: Seat, rows: RowData, plan: Plan, number: int, vectors: RowData, coef: FloatArray) -> Any:
@@ -255,7 +301,7 @@ def verdict(seat: Seat, rows: RowData, plan: Plan, fed: int, claim: Claim) -> An
         return Lost()
     scores, _, _ = known
     found: list[PartValues] = []
-    for k, (own, problem) in enumerate(seat.states["problems"]):
+    for k, (own, problem) in enumerate(_tasks(seat, rows, plan)):
         beta = np.zeros(len(own))
         beta[claim.positions[k]] = claim.values[k]
         place = np.searchsorted(seat.kept, own)

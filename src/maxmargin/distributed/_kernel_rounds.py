@@ -96,7 +96,8 @@ class Rounds:
         n = sum(self.sizes)
         self.share = np.minimum(CANDIDATES, max(LEAST * len(everyone), n // SHARE)) / max(1, n)
         moved: Moved | None = None
-        steps = [Step(0, *_nothing()) for _ in everyone]
+        steps = [Step(self.version, *_nothing(), 0) for _ in everyone]
+        self.had = 0
         self.held: list[tuple[IntArray, RowData | None]] = [(np.zeros(0, dtype=np.intp), None)] * len(everyone)
         blocks, crawl, rounds = Blocks(self.backend, 4096, INNER, self.watch), Crawl(), 0
         while True:
@@ -131,6 +132,7 @@ class Rounds:
                 looks[p] = look
             left = [p for p in left if isinstance(looks[p], Lost)]
             if not left:
+                self.had += 1
                 return [self._with_rows(p, look) for p, look in enumerate(looks)]
             self._rebuild(left)
         raise ClusterError(f"partitions {left} lost their state {ATTEMPTS} times in one round")
@@ -180,14 +182,15 @@ class Rounds:
         for p, look in enumerate(looks):
             last = first + len(look.positions)
             own = changed[(changed >= first) & (changed < last)]
-            step = Step(self.version, look.positions[own - first], inside.beta[own])
+            step = Step(self.version, look.positions[own - first], inside.beta[own], self.had)
             self.beta.move(p, step.positions, step.values)
             if self.vault is not None:
-                self.vault.put(self.task, p, step.positions, step.values, X[own])
+                place = own - first
+                self.vault.put(self.task, p, look.numbers[place], look.targets[place], step.values, X[own])
             steps.append(step)
             first = last
         if self.vault is not None:
-            self.vault.round_is_over(self.task, self.offsets)
+            self.vault.round_is_over(self.task, self.offsets.intercept, blocks.n_iter)
         return Moved(X[changed], delta[changed]), steps
 
     # -- scores afresh ------------------------------------------------------------------------------------------
@@ -218,7 +221,7 @@ class Rounds:
             positions, values = self.beta.sparse(p)
             for first in range(0, len(positions), FED_ROWS):
                 part = slice(first, first + FED_ROWS)
-                ((_, X, _),) = self.crew.call("rows", self.plan, self.task, positions[part], False, only=[p])
+                (X,) = self.crew.call("rows", self.plan, self.task, positions[part], False, only=[p])
                 yield Moved(X, values[part])
 
     def _concluded(self, status: Status, n_iter: int, rounds: int) -> Outcome:

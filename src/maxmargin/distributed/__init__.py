@@ -1,0 +1,44 @@
+"""The same machines on a Dask cluster: rows stay where they are, and the optimum is the one of one computer.
+
+>>> from dask.distributed import Client                                                  # doctest: +SKIP
+>>> from maxmargin.distributed import SVC                                                # doctest: +SKIP
+>>> client = Client()                                                                    # doctest: +SKIP
+>>> model = SVC(C=10).fit(X, y)            # Dask arrays, data frames, delayed chunks, a folder     # doctest: +SKIP
+
+Dask is imported when something is first fitted or predicted here; fitted models need none.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maxmargin.distributed._kernel_machines import SVC, SVR
+    from maxmargin.distributed._predict import decision_function, predict, predict_proba
+
+_HOMES = {
+    "SVC": "_kernel_machines",
+    "SVR": "_kernel_machines",
+    "decision_function": "_predict",
+    "predict": "_predict",
+    "predict_proba": "_predict",
+}
+
+__all__ = [
+    "SVC",
+    "SVR",
+    "decision_function",
+    "predict",
+    "predict_proba",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"maxmargin.distributed.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'maxmargin.distributed' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
