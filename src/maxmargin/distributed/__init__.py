@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin.distributed._kernel_machines import SVC, SVR
+    from maxmargin.distributed._linear_machines import LinearClassifier, LinearRegressor, LinearSVC
     from maxmargin.distributed._predict import decision_function, predict, predict_proba
 
 _HOMES = {
     "SVC": "_kernel_machines",
     "SVR": "_kernel_machines",
+    "LinearClassifier": "_linear_machines",
+    "LinearRegressor": "_linear_machines",
+    "LinearSVC": "_linear_machines",
     "decision_function": "_predict",
     "predict": "_predict",
     "predict_proba": "_predict",
@@ -28,6 +32,9 @@ _HOMES = {
 __all__ = [
     "SVC",
     "SVR",
+    "LinearClassifier",
+    "LinearRegressor",
+    "LinearSVC",
     "decision_function",
     "predict",
     "predict_proba",

@@ -88,6 +88,51 @@ class Crew:
                 future.release()
         return [results[p] for p in numbers]
 
+    def total(self, name: str, *arguments: Any) -> Any:
+        """The sum of an operation's results over all partitions, added up on the workers; see :func:`in_tree`."""
+        message = pickle.dumps(list(arguments), protocol=5)
+        for attempt in range(ATTEMPTS):
+            with self.lock:
+                if attempt or not self.owners:
+                    self._find_owners()
+                self.faults += attempt > 0
+                self.traffic.calls += 1
+                self.traffic.sent += len(message) * len(self)
+            submit = self.client.submit
+            level = [
+                submit(share, name, message, p, seat, rows, workers=[self.owners[p]], pure=False)
+                for p, (seat, rows) in enumerate(zip(self.seats, self.rows, strict=True))
+            ]
+            tasks = list(level)
+            while len(level) > 1:
+                pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
+                level = [submit(add_pair, *pair, pure=False) if len(pair) > 1 else pair[0] for pair in pairs]
+                tasks += level
+            root = submit(packed, level[0], pure=False)
+            try:
+                if self._comes(root):
+                    value = self._guarded(lambda root=root: self.client.gather(root))
+                    with self.lock:
+                        self.traffic.received += len(value)
+                    return pickle.loads(value)
+            except _GONE:
+                continue
+            finally:
+                for future in (*tasks, root):
+                    future.release()
+        raise ClusterError(f"workers went {ATTEMPTS} times while their shares of a sum were added up")
+
+    def _comes(self, root: Any) -> bool:
+        """Wait for a result; False where a worker went that it needs."""
+        while not self._wait([root]):
+            present = self._present()
+            if not all(owner in present for owner in self.owners):
+                return False
+        if root.status == "error":
+            error = root.exception()
+            raise ClusterError(f"{type(error).__name__}: {error}") from error
+        return root.status == "finished"
+
     def close(self) -> None:
         """The fit is over: workers drop what they kept for it."""
         try:
@@ -271,3 +316,41 @@ def perform(name: str, message: Any, apart: bytes, seat: Any, rows: Any) -> byte
         arguments[place] = value
     with seat.lock:
         return pickle.dumps(OPERATIONS[name](seat, rows, *arguments), protocol=5)
+
+
+# -- sums in a tree -------------------------------------------------------------------------------------------------
+
+
+def in_tree(crew: Crew, name: str, *arguments: Any, large: bool) -> Any:
+    """The sum of what an operation returns for every partition (a tuple; its last value is a maximum), pair by pair.
+
+    The same pairs are added whether the driver adds them or, where they are ``large``, the workers that have them, so
+    that only one comes back. A list of partitions where some have lost their state.
+    """
+    if large:
+        return crew.total(name, *arguments)
+    level: list[Any] = [[p] if isinstance(own, Lost) else own for p, own in enumerate(crew.call(name, *arguments))]
+    while len(level) > 1:
+        level = [add_pair(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
+    return level[0]
+
+
+def add_pair(a: Any, b: Any) -> Any:
+    """Sums of two shares, and the larger of their last values; lists of lost partitions are what remains of any."""
+    if isinstance(a, list) or isinstance(b, list):
+        return [*(a if isinstance(a, list) else []), *(b if isinstance(b, list) else [])]
+    return *(x + y for x, y in zip(a[:-1], b[:-1], strict=True)), max(a[-1], b[-1])
+
+
+def share(name: str, message: Any, number: int, seat: Any, rows: Any) -> Any:
+    """An operation's result as it is, to be added up where it is."""
+    result = pickle.loads(perform(name, message, NOTHING_APART, seat, rows))
+    return [number] if isinstance(result, Lost) else result
+
+
+def packed(value: Any) -> bytes:
+    """What the driver gets."""
+    return pickle.dumps(value, protocol=5)
+
+
+NOTHING_APART = pickle.dumps([], protocol=5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,11 +58,6 @@ class KernelOnCluster(OnCluster):
         plan = Plan(self._parameters_alone(), kernel, scaling, data.extra if self._is_classifier else None, self.checkpoint is not None)
         return ClusterKernelTasks(self, data._replace(scaling=scaling), crew, plan, self._starts(crew, plan, data))
 
-    def _parameters_alone(self) -> Any:
-        """The machine of one computer with these parameters, which workers state their problems with."""
-        own = self._ordinary._get_param_names()  # type: ignore[attr-defined]  # every estimator has it
-        return self._ordinary(**{k: v for k, v in self.get_params(deep=False).items() if k in own})  # type: ignore[attr-defined]
-
     def _starts(self, crew: Crew, plan: Plan, data: Any) -> list[Variables] | None:
         """The dual variables of the last fit, or of the checkpoint, at the rows that they belong to."""
         machine: Any = self
@@ -75,13 +69,6 @@ class KernelOnCluster(OnCluster):
         if self._is_classifier and not model._same_scheme(data.extra):
             return None
         return starts_of(model, crew, plan)
-
-    def _from_checkpoint(self) -> Any:
-        if self.checkpoint is None or not Path(self.checkpoint).exists():
-            return None
-        from maxmargin.io import load
-
-        return load(self.checkpoint)
 
     def _new_vault(self, data: Any, crew: Crew, plan: Plan) -> Vault | None:
         return None if self.checkpoint is None else Vault(self, data, plan, crew.call("size"))

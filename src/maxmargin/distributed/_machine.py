@@ -132,6 +132,18 @@ class OnCluster:
         """How the machine does the parts of a fit."""
         raise AssertionError("every machine has its own")
 
+    def _parameters_alone(self) -> Any:
+        """The machine of one computer with these parameters, which workers state their problems with."""
+        own = self._ordinary._get_param_names()  # type: ignore[attr-defined]  # every estimator has it
+        return self._ordinary(**{k: v for k, v in self.get_params(deep=False).items() if k in own})  # type: ignore[attr-defined]
+
+    def _from_checkpoint(self) -> Any:
+        if self.checkpoint is None or not Path(self.checkpoint).exists():
+            return None
+        from maxmargin.io import load
+
+        return load(self.checkpoint)
+
     def predict(self, X):
         """As on one computer; of a Dask collection a lazy one."""
         return lazily(self, super().predict, "predict", X)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from maxmargin.distributed import _facts, _kernel_part
+from maxmargin.distributed import _facts, _kernel_part, _linear_part
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "facts": _facts.facts,
@@ -24,4 +24,21 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "judge": _kernel_part.begin_judging,
     "judge_feed": _kernel_part.judge_feed,
     "verdict": _kernel_part.verdict,
+    "linear_begin": _linear_part.begin,
+    "column_squares": _linear_part.column_squares,
+    "look": _linear_part.look,
+    "curvature": _linear_part.curvature,
+    "curvature_times": _linear_part.curvature_times,
+    "direct": _linear_part.direct,
+    "along": _linear_part.along,
+    "sides": _linear_part.sides,
+    "balanced": _linear_part.balanced,
+    "feasible_values": _linear_part.feasible_values,
+    "settles": _linear_part.settles,
+    "slopes_at": _linear_part.slopes_at,
+    "duals": _linear_part.duals,
+    "done": _linear_part.done,
+    "judged_sums": _linear_part.judged_sums,
+    "judged": _linear_part.judged,
+    "target_moments": _linear_part.target_moments,
 }

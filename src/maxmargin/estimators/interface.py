@@ -14,6 +14,7 @@ from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._least_squares import DIRECT_ROWS
 from maxmargin.estimators._linear_base import judged_tasks
+from maxmargin.estimators._linear_model import LinearFit, published_weights, unscaled, write_fit
 from maxmargin.estimators._machine import Labels, Machine, Training, check_target, labels_of, leaves_no_trace, seed_of
 from maxmargin.estimators._options import FitOptions
 from maxmargin.estimators._progress import history_of
@@ -30,6 +31,7 @@ __all__ = [
     "InterruptFlag",
     "KernelModel",
     "Labels",
+    "LinearFit",
     "Machine",
     "Training",
     "check_target",
@@ -40,9 +42,12 @@ __all__ = [
     "labels_of",
     "leaves_no_trace",
     "levels_to_caller",
+    "published_weights",
     "require_finite",
     "scaled",
     "seed_of",
     "side_by_side",
     "take_turns",
+    "unscaled",
+    "write_fit",
 ]

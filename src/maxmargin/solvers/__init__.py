@@ -25,6 +25,7 @@ from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_toge
 
 if TYPE_CHECKING:
     from maxmargin.solvers._precision import Subproblem
+    from maxmargin.solvers._smoothing import RowLosses, SmoothPenalty, smooth_rows
     from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesPoint, AllClassesSolution
     from maxmargin.solvers.all_classes_blocks import AllClassesBlocks
     from maxmargin.solvers.blocks import Blocks, working_set
@@ -50,6 +51,9 @@ _HOMES = {
     "Blocks": "blocks",
     "Subproblem": "_precision",
     "working_set": "blocks",
+    "RowLosses": "_smoothing",
+    "SmoothPenalty": "_smoothing",
+    "smooth_rows": "_smoothing",
 }
 
 __all__ = [
@@ -70,6 +74,8 @@ __all__ = [
     "LinearPoint",
     "LinearSolution",
     "Record",
+    "RowLosses",
+    "SmoothPenalty",
     "SoftmaxNewton",
     "Solution",
     "Status",
@@ -90,11 +96,13 @@ __all__ = [
     "make_linear_solver",
     "make_solver",
     "require_convex",
+    "smooth_rows",
     "solve_many",
     "solve_together",
     "stops_when",
     "untouched",
     "weightless",
+    "working_set",
 ]
 
 #: What a user may pass as ``solver``.
