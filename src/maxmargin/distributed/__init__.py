@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maxmargin.distributed._kernel_machines import SVC, SVR
     from maxmargin.distributed._linear_machines import LinearClassifier, LinearRegressor, LinearSVC
     from maxmargin.distributed._predict import decision_function, predict, predict_proba
+    from maxmargin.distributed._search import SVCCV
 
 _HOMES = {
     "SVC": "_kernel_machines",
@@ -24,6 +25,7 @@ _HOMES = {
     "LinearClassifier": "_linear_machines",
     "LinearRegressor": "_linear_machines",
     "LinearSVC": "_linear_machines",
+    "SVCCV": "_search",
     "decision_function": "_predict",
     "predict": "_predict",
     "predict_proba": "_predict",
@@ -31,6 +33,7 @@ _HOMES = {
 
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
     "LinearClassifier",
     "LinearRegressor",

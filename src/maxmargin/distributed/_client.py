@@ -10,6 +10,9 @@ from maxmargin.exceptions import ClusterError
 HOW = """from dask.distributed import Client
 client = Client()                       # this computer; or Client("tcp://scheduler:8786") for a cluster"""
 
+#: Seconds within which workers say which maxmargin they have.
+ANSWER = 60.0
+
 
 def require_dask() -> None:
     """An error in words where Dask is not installed."""
@@ -40,13 +43,22 @@ def client_of(given: Any) -> Any:
 
 def require_workers(client: Any) -> None:
     """Name the workers without maxmargin, or with another version of it."""
-    answers = client.run(eval, "__import__('maxmargin').__version__", on_error="return")
+
+    async def ask() -> Any:
+        return await client.run(eval, "__import__('maxmargin').__version__", on_error="return", asynchronous=True)
+
+    try:
+        answers = client.sync(ask, callback_timeout=ANSWER)
+    except TimeoutError:
+        raise ClusterError(f"the workers do not answer within {ANSWER:.0f} s; look whether they are alive") from None
     for worker, answer in sorted(answers.items()):
         if isinstance(answer, ModuleNotFoundError):
             raise ClusterError(
                 f"worker {worker} has no maxmargin ({answer}); install maxmargin=={__version__} on all workers, for "
                 "example with dask.distributed.PipInstall"
             )
+        if isinstance(answer, OSError):  # it went while it was asked
+            continue
         if isinstance(answer, BaseException):
             raise ClusterError(f"worker {worker} cannot import maxmargin: {type(answer).__name__}: {answer}")
         if answer != __version__:

@@ -22,6 +22,10 @@ from maxmargin.exceptions import ClusterError
 LARGE_MESSAGE = 2**16
 #: Seconds between two looks at who is still there, and how long to wait for a worker when there is none.
 LOOK_EVERY, MUSTER = 0.25, 30.0
+#: Seconds that results may take to come before it is asked whether their workers are still there; then twice as long.
+GATHERED_IN = 2.0
+#: Seconds for which rows may be lost before it is said that nobody makes them again.
+LOST_FOR = 10.0
 #: How often one call is made again for a partition whose worker went.
 ATTEMPTS = 8
 
@@ -110,13 +114,11 @@ class Crew:
                 tasks += level
             root = submit(packed, level[0], pure=False)
             try:
-                if self._comes(root):
-                    value = self._guarded(lambda root=root: self.client.gather(root))
+                values = self._gathered([root], self.owners) if self._comes(root) else None
+                if values is not None:
                     with self.lock:
-                        self.traffic.received += len(value)
-                    return pickle.loads(value)
-            except _GONE:
-                continue
+                        self.traffic.received += len(values[0])
+                    return pickle.loads(values[0])
             finally:
                 for future in (*tasks, root):
                     future.release()
@@ -183,10 +185,7 @@ class Crew:
             if future.status in ("cancelled", "lost"):
                 del pending[p]
         if done:
-            try:
-                values = self._guarded(lambda: self.client.gather(list(done.values()), errors="raise"))
-            except _GONE:
-                values = None
+            values = self._gathered(list(done.values()), [self.owners[p] for p in done])
             with self.lock:
                 self.traffic.received += sum(map(len, values or []))
             for p, value in zip(done, values or [], strict=False):
@@ -196,6 +195,26 @@ class Crew:
         present = set() if all_ended else self._present()
         for p in [p for p in pending if not all_ended and self.owners[p] not in present]:
             pending.pop(p).cancel(force=True)
+
+    def _gathered(self, futures: list[Any], owners: list[str]) -> list[bytes] | None:
+        """Results of tasks that have ended; None where they went with their worker.
+
+        Dask's own call would wait for such a task to be made again, on the worker that it was meant for.
+        """
+
+        async def gather() -> Any:
+            return await self.client.gather(futures, asynchronous=True)
+
+        patience = GATHERED_IN
+        while True:
+            try:
+                return self._guarded(lambda: self.client.sync(gather, callback_timeout=patience))
+            except _GONE:
+                return None
+            except TimeoutError:
+                present, patience = self._present(), 2 * patience
+                if not all(owner in present for owner in owners):
+                    return None
 
     def _wait(self, futures: list[Any]) -> bool:
         """Until all have ended, or it is time to look who is still there; whether all have."""
@@ -217,17 +236,18 @@ class Crew:
         """Which worker has the rows of each partition; those that nobody has are waited for: Dask makes them again."""
         began, known = time.monotonic(), {}
         while True:
+            present = self._present()
             for p, rows in enumerate(self.rows):
                 if rows.status == "error":
                     self._raise(p, rows.exception())
-                if rows.status in ("cancelled", "lost"):
+                gone = rows.status == "lost" and time.monotonic() - began > LOST_FOR  # it takes a moment to make them again
+                if rows.status == "cancelled" or gone:
                     raise ClusterError(
                         f"the rows of partition {p} were lost with their worker and cannot be made again: they were "
                         "sent to it (scatter), not computed or read there. Read or compute them on the workers, or "
                         "keep them on several (client.replicate)"
                     )
             held = self._guarded(lambda: self.client.who_has(self.rows))
-            present = self._present()
             for p, rows in enumerate(self.rows):
                 places = [a for a in sorted(held.get(rows.key, ())) if a in present]
                 if places and not (p < len(self.owners) and self.owners[p] in places):

@@ -249,7 +249,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         limit = math.inf if self.time_limit is None else began + searching * self.time_limit
         with InterruptFlag() as interrupted, single_threaded_blas(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of a cell says it
-            search = Search(
+            search = self._new_search(
                 cells,
                 trainer,
                 scorer,
@@ -279,6 +279,10 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
             why = f"{ended} was reached before the first was" if ended else cells[0].status
             raise ValueError(f"no cell of the grid was finished: {why}")
         return ended
+
+    def _new_search(self, *parts: Any) -> Search:
+        """The search itself; other places to train cells in have their own."""
+        return Search(*parts)
 
     def _winning(self, cells: list[Cell], plain: bool = False) -> int:
         """The number of the best cell; ``plain`` is without the one-standard-error rule."""
