@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maxmargin.distributed._input import read_parts
     from maxmargin.distributed._kernel_machines import SVC, SVR
     from maxmargin.distributed._linear_machines import LinearClassifier, LinearRegressor, LinearSVC
     from maxmargin.distributed._predict import decision_function, predict, predict_proba
@@ -29,6 +30,7 @@ _HOMES = {
     "decision_function": "_predict",
     "predict": "_predict",
     "predict_proba": "_predict",
+    "read_parts": "_input",
 }
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "decision_function",
     "predict",
     "predict_proba",
+    "read_parts",
 ]
 
 

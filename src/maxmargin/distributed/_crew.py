@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from maxmargin.exceptions import ClusterError
 
@@ -35,19 +35,32 @@ class Lost:
     """The answer of a seat that does not have the state that it was asked to change."""
 
 
-@dataclass
-class Traffic:
-    """Bytes of the messages that the driver sent and got."""
+class Exchanged(NamedTuple):
+    """Bytes of messages and how many calls they belong to."""
 
     sent: int = 0
     received: int = 0
     calls: int = 0
 
-    def __sub__(self, other: Traffic) -> Traffic:
-        return Traffic(self.sent - other.sent, self.received - other.received, self.calls - other.calls)
+
+@dataclass
+class Traffic:
+    """What the driver sent and got, by operation."""
+
+    by_operation: dict[str, Exchanged] = field(default_factory=dict)
+
+    def note(self, name: str, sent: int = 0, received: int = 0, calls: int = 0) -> None:
+        """Something was sent, or came."""
+        known = self.by_operation.get(name, Exchanged())
+        self.by_operation[name] = Exchanged(known.sent + sent, known.received + received, known.calls + calls)
+
+    @property
+    def total(self) -> Exchanged:
+        """Of all operations."""
+        return Exchanged(*(sum(column) for column in zip(*self.by_operation.values(), strict=True)))
 
     def copy(self) -> Traffic:
-        return Traffic(self.sent, self.received, self.calls)
+        return Traffic(dict(self.by_operation))
 
 
 @dataclass
@@ -77,7 +90,7 @@ class Crew:
             for p in numbers
         }
         with self.lock:
-            self.traffic.calls += 1
+            self.traffic.note(name, calls=1)
         pending: dict[int, Any] = {}
         results: dict[int, Any] = {}
         attempts = dict.fromkeys(numbers, 0)
@@ -100,8 +113,7 @@ class Crew:
                 if attempt or not self.owners:
                     self._find_owners()
                 self.faults += attempt > 0
-                self.traffic.calls += 1
-                self.traffic.sent += len(message) * len(self)
+                self.traffic.note(name, sent=len(message) * len(self), calls=1)
             submit = self.client.submit
             level = [
                 submit(share, name, message, p, seat, rows, workers=[self.owners[p]], pure=False)
@@ -117,7 +129,7 @@ class Crew:
                 values = self._gathered([root], self.owners) if self._comes(root) else None
                 if values is not None:
                     with self.lock:
-                        self.traffic.received += len(values[0])
+                        self.traffic.note(name, received=len(values[0]))
                     return pickle.loads(values[0])
             finally:
                 for future in (*tasks, root):
@@ -161,7 +173,7 @@ class Crew:
         if len(common) > LARGE_MESSAGE:
             message = self._guarded(lambda: self.client.scatter(common, workers=owners, broadcast=True, hash=False))
         with self.lock:
-            self.traffic.sent += len(common) * len(owners) + sum(len(apart[p]) for p in numbers)
+            self.traffic.note(name, sent=len(common) * len(owners) + sum(len(apart[p]) for p in numbers))
             self.faults += sum(attempts[p] > 0 for p in numbers)
         for p in numbers:
             attempts[p] += 1
@@ -187,7 +199,7 @@ class Crew:
         if done:
             values = self._gathered(list(done.values()), [self.owners[p] for p in done])
             with self.lock:
-                self.traffic.received += sum(map(len, values or []))
+                self.traffic.note(name, received=sum(map(len, values or [])))
             for p, value in zip(done, values or [], strict=False):
                 results[p] = pickle.loads(value)
             for p in done:

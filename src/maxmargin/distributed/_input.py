@@ -175,6 +175,24 @@ def _of_files(paths: list[str], y: Any, sample_weight: Any) -> Given:
     return Given([Partition(part[0], part[1], None) for part in both])
 
 
+def read_parts(where: Any, target: str | None = None) -> tuple[list[Any], list[Any], Any]:
+    """(chunks of rows, chunks of targets, names of columns) of a folder or files, to be read where they are computed.
+
+    Parameters
+    ----------
+    where : path, pattern or list of paths
+        A folder of Parquet or svmlight files, or the files.
+    target : str or None
+        The column of Parquet files that holds the targets; svmlight files have their own.
+
+    Returns
+    -------
+    (list of delayed, list of delayed, ndarray or None)
+    """
+    found = _of_files(files_of(where), target, None)
+    return [part.X for part in found.parts], [part.y for part in found.parts], found.names
+
+
 def _column_names(path: str) -> list[str]:
     import pyarrow.parquet as pq
 

@@ -112,8 +112,8 @@ class ClusterTrainer(Trainer):
         if self.sent is None:
             packed = pickle.dumps(self.kept, protocol=5)
             self.sent = self.client.scatter(packed, broadcast=True, hash=False)
-            self.traffic.sent += len(packed) * len(self.client.scheduler_info(n_workers=-1)["workers"])
-        self.traffic.calls += 1
+            self.traffic.note("data", len(packed) * len(self.client.scheduler_info(n_workers=-1)["workers"]), calls=1)
+        self.traffic.note("line", calls=1)
         return self.client.submit(train_packed, self.sent, job, key=f"maxmargin-line-{uuid.uuid4().hex}", pure=False)
 
     def line(self, params, folds):
@@ -139,7 +139,7 @@ class ClusterTrainer(Trainer):
                 raise future.exception()
             try:
                 value = self.client.gather(future)
-                self.traffic.received += len(value)
+                self.traffic.note("line", received=len(value))
                 return pickle.loads(value)
             except _GONE:
                 self.sent = None
