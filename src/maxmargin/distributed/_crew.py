@@ -24,8 +24,12 @@ LARGE_MESSAGE = 2**16
 LOOK_EVERY, MUSTER = 0.25, 30.0
 #: Seconds that results may take to come before it is asked whether their workers are still there; then twice as long.
 GATHERED_IN = 2.0
-#: Seconds for which rows may be lost before it is said that nobody makes them again.
+#: Seconds for which workers may do nothing, while rows are missing, before it is said that nobody makes them again.
 LOST_FOR = 10.0
+LOST_ROWS = (
+    "the rows of partition {} were lost with their worker and cannot be made again: they were sent to it (scatter), not "
+    "computed or read there. Read or compute them on the workers, or keep them on several (client.replicate)"
+)
 #: How often one call is made again for a partition whose worker went.
 ATTEMPTS = 8
 
@@ -246,41 +250,38 @@ class Crew:
 
     def _find_owners(self) -> None:
         """Which worker has the rows of each partition; those that nobody has are waited for: Dask makes them again."""
-        began, known = time.monotonic(), {}
+        known: dict[int, str] = {}
+        mustered = idle = time.monotonic()
         while True:
-            present = self._present()
+            present, now = self._present(), time.monotonic()
             for p, rows in enumerate(self.rows):
                 if rows.status == "error":
                     self._raise(p, rows.exception())
-                gone = rows.status == "lost" and time.monotonic() - began > LOST_FOR  # it takes a moment to make them again
-                if rows.status == "cancelled" or gone:
-                    raise ClusterError(
-                        f"the rows of partition {p} were lost with their worker and cannot be made again: they were "
-                        "sent to it (scatter), not computed or read there. Read or compute them on the workers, or "
-                        "keep them on several (client.replicate)"
-                    )
+                if rows.status == "cancelled":
+                    raise ClusterError(LOST_ROWS.format(p))
             held = self._guarded(lambda: self.client.who_has(self.rows))
+            known = {}
             for p, rows in enumerate(self.rows):
                 places = [a for a in sorted(held.get(rows.key, ())) if a in present]
-                if places and not (p < len(self.owners) and self.owners[p] in places):
-                    known[p] = places[0]
-                elif places:
-                    known[p] = self.owners[p]
-                else:
-                    known.pop(p, None)
-            if len(known) == len(self.rows):
-                self.owners = [known[p] for p in range(len(self.rows))]
+                if places:
+                    kept = p < len(self.owners) and self.owners[p] in places
+                    known[p] = self.owners[p] if kept else places[0]
+            missing = [p for p in range(len(self)) if p not in known]
+            if not missing:
+                self.owners = [known[p] for p in range(len(self))]
                 return
             if present:
-                began = time.monotonic() if self._is_busy() else began
-            if time.monotonic() - began > MUSTER:
-                what = "there is no worker" if not present else "nobody computes the rows"
+                mustered = now
+            if not present or self._is_busy():
+                idle = now
+            if now - mustered > MUSTER:
                 raise ClusterError(
-                    f"{what} since {MUSTER:.0f} s, and partition {min(set(range(len(self))) - set(known))} has nowhere "
-                    "to be; start a worker (dask worker SCHEDULER-ADDRESS) and fit again, with warm_start=True and a "
-                    "checkpoint to go on"
+                    f"there is no worker since {MUSTER:.0f} s, and partition {missing[0]} has nowhere to be; start one "
+                    "(dask worker SCHEDULER-ADDRESS) and fit again, with warm_start=True and a checkpoint to go on"
                 )
-            self._wait([rows for p, rows in enumerate(self.rows) if p not in known])
+            if now - idle > LOST_FOR:
+                raise ClusterError(LOST_ROWS.format(missing[0]))
+            self._wait([self.rows[p] for p in missing])
             time.sleep(0.05)
 
     def _is_busy(self) -> bool:
