@@ -285,9 +285,8 @@ class Crew:
             time.sleep(0.05)
 
     def _is_busy(self) -> bool:
-        """Whether any worker has work to do or to wait for."""
-        info = self._guarded(lambda: self.client.scheduler_info(n_workers=-1))["workers"].values()
-        return any(w.get("metrics", {}).get("executing") or w.get("metrics", {}).get("in_flight") for w in info)
+        """Whether the scheduler has given anybody work that is not done; a worker that hangs is dropped by Dask."""
+        return any(self._guarded(self.client.processing).values())
 
     def _guarded(self, question: Callable[[], Any]) -> Any:
         """An answer of the scheduler, or words on why there is none."""
