@@ -114,7 +114,7 @@ def parts_of(name: str, rows: int, parts: int, folder: Path, data: str | None) -
         np.save(folder / f"{name}-{rows}-X{number}.npy", np.asarray(X.toarray() if hasattr(X, "toarray") else X, "f"))
         np.save(folder / f"{name}-{rows}-y{number}.npy", split.y[own])
     places = [[str(folder / f"{name}-{rows}-{what}{k}.npy") for k in range(parts)] for what in "Xy"]
-    return *([delayed(np.load)(place) for place in own] for own in places), split.X.shape[1]  # type: ignore[return-value]
+    return *([delayed(np.load)(place) for place in own] for own in places), split.X.shape[1]
 
 
 def drawn(size: int, number: int) -> tuple[Any, Any]:
@@ -133,7 +133,7 @@ def machine_of(name: str, client: Any) -> Any:
     from maxmargin import distributed
 
     if name == "covtype":
-        return distributed.SVC(C=1.0, gamma=1.0, scale=True, client=client)
+        return distributed.SVC(C=1.0, gamma="auto", scale=True, client=client)
     if name == "mnist":
         return distributed.SVC(C=10.0, gamma=0.03, client=client)
     return distributed.LinearSVC(loss="hinge", tol=GAUSSIAN_GAP if name == "gaussians" else CORE_GAP, client=client)
@@ -155,7 +155,7 @@ def noting(line: dict[str, float]) -> Iterator[None]:
         line["values"] = line.get("values", 0.0) + share
         return found
 
-    Rounds._solve_candidates = noted  # type: ignore[method-assign]  # for the time of this measurement
+    Rounds._solve_candidates = noted  # type: ignore[method-assign,assignment]  # for the time of this measurement
     try:
         yield
     finally:
@@ -186,7 +186,8 @@ def measured(name: str, rows: int, workers: int, data: str | None) -> Line:
     peaks = [watched.peaks.get(process.pid, 0.0) for process in processes]
     support = len(model.support_)
     return Line(
-        name, rows, columns, workers, seconds, spent, rounds, per_round, model.certificate_.relative_gap, support, peaks,
+        name, rows, columns, workers, seconds, spent, rounds, per_round, model.certificate_.relative_gap, support,
+        peaks,
         noted.get("values", 0.0) / rows, noted.get("driver", 0.0), total.calls, float(total.sent + total.received),
     )  # fmt: skip
 
@@ -271,7 +272,9 @@ def table(lines: list[Line], known: Rates) -> None:
     for line in (line for line in lines if line.moved):
         line.predicted = predicted(line, line.workers, known, known.cores, known.call, known.bandwidth)
         off = line.predicted / line.seconds - 1
-        print(f"{line.set}, {line.workers} workers: {line.seconds:.1f} s measured, {line.predicted:.1f} s predicted ({off:+.0%})")
+        print(
+            f"{line.set}, {line.workers} workers: {line.seconds:.1f} s measured, {line.predicted:.1f} s predicted ({off:+.0%})"
+        )
     for line in {line.set: line for line in lines if line.moved}.values():
         print(f"\n{line.set}, {line.rows:,} rows: workers, seconds predicted")
         for workers in MANY:
@@ -346,8 +349,8 @@ def told(line: Line) -> Line:
     peaks = ", ".join(f"{peak:,.0f}" for peak in line.peaks)
     print(
         f"{line.set} ({line.rows:,} rows), {line.workers} workers: {line.seconds:.1f} s, {line.processor:.1f} s of "
-        f"processors, {line.rounds} rounds of {line.per_round / 1e6:.2f} MB, gap {line.gap:.1e}, {line.support:,} support "
-        f"vectors, peaks {peaks} MB (driver, workers)",
+        f"processors, {line.rounds} rounds of {line.per_round / 1e6:.2f} MB, gap {line.gap:.1e}, {line.support:,} "
+        f"support vectors, peaks {peaks} MB (driver, workers)",
         flush=True,
     )
     return line

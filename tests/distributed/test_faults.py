@@ -116,7 +116,7 @@ def test_rows_that_were_sent_to_one_worker_are_lost_with_it_in_words(cluster, mo
     pid = cluster.client.run(os.getpid)[worker]
     threading.Timer(0.0, os.kill, (pid, signal.SIGKILL)).start()
     time.sleep(0.5)
-    with pytest.raises((ClusterError, ValueError), match="lost|cancelled"):
+    with pytest.raises((ClusterError, ValueError), match=r"lost|cancelled"):
         SVC().fit(rows, targets)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,14 +22,12 @@ pytestmark = pytest.mark.slow
 
 
 def rows(n: int = 600, classes: int = 2, seed: int = 0):
-    return make_classification(
-        n, 6, n_informative=5, n_redundant=0, n_classes=classes, flip_y=0.1, random_state=seed
-    )
+    return make_classification(n, 6, n_informative=5, n_redundant=0, n_classes=classes, flip_y=0.1, random_state=seed)
 
 
 def parts(X, edges):
     """Delayed chunks of very unequal sizes."""
-    return [delayed(X[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    return [delayed(X[a:b]) for a, b in pairwise(edges)]
 
 
 def assert_same_optimum(model, reference, X, y, weight=None):
@@ -53,9 +52,7 @@ def test_svc_with_weights_and_unequal_partitions(cluster, small_rounds, sparse):
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     if sparse:
         X = sp.csr_array(np.where(np.abs(X) > 0.7, X, 0.0))
-    model = SVC(C=3, gap_tol=1e-6, class_weight="balanced").fit(
-        parts(X, EDGES), parts(y, EDGES), parts(weight, EDGES)
-    )
+    model = SVC(C=3, gap_tol=1e-6, class_weight="balanced").fit(parts(X, EDGES), parts(y, EDGES), parts(weight, EDGES))
     reference = maxmargin.SVC(C=3, gap_tol=1e-6, class_weight="balanced").fit(X, y, weight)
     assert_same_optimum(model, reference, X, y, weight)
     assert model.rounds_[0] > 2
@@ -105,9 +102,7 @@ def test_svr_is_an_ordinary_model_afterwards(cluster, small_rounds, tmp_path):
 
 def test_the_same_partitions_give_the_same_bits(cluster, small_rounds):
     X, y = rows()
-    found = [
-        SVC(C=3).fit(da.from_array(X, chunks=(150, -1)), da.from_array(y, chunks=150)) for _ in range(2)
-    ]
+    found = [SVC(C=3).fit(da.from_array(X, chunks=(150, -1)), da.from_array(y, chunks=150)) for _ in range(2)]
     np.testing.assert_array_equal(found[0].dual_coef_, found[1].dual_coef_)
     np.testing.assert_array_equal(found[0].intercept_, found[1].intercept_)
     assert found[0].certificate_ == found[1].certificate_

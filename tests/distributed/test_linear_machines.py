@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,7 +23,7 @@ EDGES = [0, 2, 2, 380, 500]
 
 
 def chunks(values):
-    return [delayed(values[a:b]) for a, b in zip(EDGES, EDGES[1:], strict=False)]
+    return [delayed(values[a:b]) for a, b in pairwise(EDGES)]
 
 
 def classes(k: int = 2):
@@ -87,7 +89,9 @@ def test_bytes_of_a_step_do_not_grow_with_the_rows(cluster):
         model = LinearSVC(loss="hinge", tol=1e-5).fit(
             da.from_array(X, chunks=(n // 4, -1)), da.from_array(y, chunks=n // 4)
         )
-        work = [own for name, own in model.traffic_.by_operation.items() if name in ("look", "curvature", "direct", "along")]
+        work = [
+            own for name, own in model.traffic_.by_operation.items() if name in ("look", "curvature", "direct", "along")
+        ]
         found.append(max((own.sent + own.received) / own.calls for own in work))
     assert found[1] <= 1.05 * found[0]
     assert found[1] <= 4 * (8 * 8 * 8 + 4000) + 2 * 2000  # shares of X'DX of four partitions, and words

@@ -62,7 +62,9 @@ def linear_part(
     return LinearPart(n, values, float(error[0]), float(drift[0]), rest, mass, float(np.abs(f).max()))
 
 
-def joined_sums(parts: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def joined_sums(
+    parts: Sequence[tuple[FloatArray, FloatArray, FloatArray]],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(X' beta of all rows, bounds on its errors, largest values of the columns)."""
     v, off = np.sum([p[0] for p in parts], axis=0), np.sum([p[1] for p in parts], axis=0)
     sizes = np.sum([np.abs(p[0]) for p in parts], axis=0)

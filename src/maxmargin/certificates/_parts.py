@@ -67,7 +67,9 @@ class ScoreParts:
         gamma = summed(min(self.count, SUM) + self.count // COLUMNS + self.fed + 6)
         relative_error = self.relative + gamma * (1.0 + self.relative)
         by_definition = relative_error * ROOM * self.size[index] * float(self.weight[task])
-        share = (1.0 + self.fed / 16) * self.own_error[index, task]  # whose bound has room for 32 roundings, not for all
+        share = (1.0 + self.fed / 16) * self.own_error[
+            index, task
+        ]  # whose bound has room for 32 roundings, not for all
         return by_definition + share + UNDERFLOW * float(self.mass[task])
 
 
@@ -153,7 +155,9 @@ def joined_certificate(parts: Sequence[PartValues], balance: bool, definite: Def
     primal, dual = total("primal") + off, total("dual") - off - lost
     gap = total("gap") * (1.0 + more) + charge
     outside = max(p.outside for p in parts)
-    feasible = outside <= 0.0 and (not balance or rest <= FEASIBILITY_TOL * max(mass, np.finfo(float).tiny) or mass == 0)
+    feasible = outside <= 0.0 and (
+        not balance or rest <= FEASIBILITY_TOL * max(mass, np.finfo(float).tiny) or mass == 0
+    )
     least, most = min(p.least_up for p in parts), max(p.most_down for p in parts)
     kkt = max(0.0, most - least) if balance else max(0.0, -least, most)
     finite = bool(np.isfinite([primal, dual, gap]).all())

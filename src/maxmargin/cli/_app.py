@@ -184,7 +184,9 @@ def start_training(screen: Screen, given: dict[str, Any]) -> int:
 
         return train_on_cluster(given["data"], given["cluster"], options, screen)
     if len(given["data"]) > 1:
-        raise InputError(f"one file at a time, got {len(given['data'])}; several are the parts of a table with --cluster")
+        raise InputError(
+            f"one file at a time, got {len(given['data'])}; several are the parts of a table with --cluster"
+        )
     return train(given["data"][0], options, screen, given["code"])
 
 

@@ -1,4 +1,4 @@
-"""``maxmargin train --cluster``: the parts of a large table are read, trained on, tested and proven where the workers are."""
+"""``maxmargin train --cluster``: the parts of a large table are read, trained on and tested where the workers are."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def pick(sample: tuple[Any, Any], n: int, options: TrainOptions, client: Any) ->
     if options.tune and options.C is None and len(y) >= 10 * options.folds:
         chosen.update(tuned(X, y, task, linear, chosen, options))
     if linear:
-        kind = distributed.LinearSVC if task == "classification" else distributed.LinearRegressor
+        kind: Any = distributed.LinearSVC if task == "classification" else distributed.LinearRegressor
     else:
         kind = distributed.SVC if task == "classification" else distributed.SVR
     return kind(client=client, **chosen), chosen

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from maxmargin.exceptions import ClusterError
@@ -27,8 +28,8 @@ GATHERED_IN = 2.0
 #: Seconds for which workers may do nothing, while rows are missing, before it is said that nobody makes them again.
 LOST_FOR = 10.0
 LOST_ROWS = (
-    "the rows of partition {} were lost with their worker and cannot be made again: they were sent to it (scatter), not "
-    "computed or read there. Read or compute them on the workers, or keep them on several (client.replicate)"
+    "the rows of partition {} were lost with their worker and cannot be made again: they were sent to it (scatter), "
+    "not computed or read there. Read or compute them on the workers, or keep them on several (client.replicate)"
 )
 #: How often one call is made again for a partition whose worker went.
 ATTEMPTS = 8
@@ -167,7 +168,13 @@ class Crew:
     # -- one round of tasks -----------------------------------------------------------------------------------
 
     def _submit(
-        self, name: str, common: bytes, apart: dict[int, bytes], numbers: list[int], attempts: dict[int, int], pending: dict
+        self,
+        name: str,
+        common: bytes,
+        apart: dict[int, bytes],
+        numbers: list[int],
+        attempts: dict[int, int],
+        pending: dict,
     ) -> None:
         with self.lock:
             if not self.owners or any(attempts[p] for p in numbers):
@@ -224,7 +231,7 @@ class Crew:
         patience = GATHERED_IN
         while True:
             try:
-                return self._guarded(lambda: self.client.sync(gather, callback_timeout=patience))
+                return self._guarded(partial(self.client.sync, gather, callback_timeout=patience))
             except _GONE:
                 return None
             except TimeoutError:
@@ -295,7 +302,7 @@ class Crew:
         try:
             return question()
         except (OSError, RuntimeError) as error:
-            if isinstance(error, TimeoutError) or self.client.status == "running" and not isinstance(error, OSError):
+            if isinstance(error, TimeoutError) or (self.client.status == "running" and not isinstance(error, OSError)):
                 raise
             raise scheduler_gone(self.client) from error
 
@@ -306,8 +313,10 @@ class Crew:
                 "give workers more memory, or make the partitions smaller"
             ) from error
         said = str(error)
-        raise type(error)(f"partition {p}: {said}") if _is_plain(error) else ClusterError(
-            f"partition {p}: {type(error).__name__}: {said}"
+        raise (
+            type(error)(f"partition {p}: {said}")
+            if _is_plain(error)
+            else ClusterError(f"partition {p}: {type(error).__name__}: {said}")
         ) from error
 
 
@@ -334,8 +343,8 @@ def _is_plain(error: BaseException) -> bool:
 def scheduler_gone(client: Any) -> ClusterError:
     return ClusterError(
         f"the scheduler at {client.scheduler.address if client.scheduler else 'its address'} is gone or was restarted, "
-        "and with it everything that its workers had; connect a new Client and fit again (with warm_start=True, a model "
-        "that was saved to checkpoint=PATH goes on from there)"
+        "and with it everything that its workers had; connect a new Client and fit again (with warm_start=True, a "
+        "model that was saved to checkpoint=PATH goes on from there)"
     )
 
 

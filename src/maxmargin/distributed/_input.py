@@ -7,6 +7,7 @@ another layout) is converted, by a task on that worker.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +84,7 @@ def _chunks(X: Any, workers: int) -> tuple[list[Any], list[int] | None, Any]:
     edges = np.linspace(0, X.shape[0], max(1, workers) + 1).astype(int)
     names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
     rows = X.iloc if hasattr(X, "iloc") else X
-    parts = [delayed(rows[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [delayed(rows[a:b]) for a, b in pairwise(edges.tolist())]
     return parts, np.diff(edges).tolist(), names
 
 
@@ -116,7 +117,7 @@ def _beside(values: Any, sizes: list[int] | None, count: int, what: str) -> list
         from dask import delayed
 
         edges = np.concatenate([[0], np.cumsum(sizes)])
-        found = [delayed(values[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+        found = [delayed(values[a:b]) for a, b in pairwise(edges.tolist())]
     if len(found) != count:
         raise ValueError(f"X has {count} partitions, but {what} has {len(found)}; give both the same partitions")
     return found
@@ -146,7 +147,9 @@ def _of_files(paths: list[str], y: Any, sample_weight: Any) -> Given:
 
     parquet = [path.lower().endswith(PARQUET) for path in paths]
     if any(parquet) and not all(parquet):
-        raise ValueError(f"the parts are of different kinds: {paths[parquet.index(True)]}, {paths[parquet.index(False)]}")
+        raise ValueError(
+            f"the parts are of different kinds: {paths[parquet.index(True)]}, {paths[parquet.index(False)]}"
+        )
     if parquet[0]:
         if not isinstance(y, str):
             raise ValueError(f"say which column of the Parquet files is the target: y='NAME'; got y={y!r}")

@@ -68,7 +68,9 @@ class ClusterKernelTasks(ClassifierFamily[Outcome]):
         support = union_of_support(self.crew, self.plan, solutions)
         n, kernel = self.data.n, self.plan.kernel
         compiled = self.options.certify != "full" and n * support.count > CHEAP_VALUES
-        definite = Definiteness(kernel.is_psd, "" if kernel.is_psd else f"not known to be PSD ({n} rows are not checked)")
+        definite = Definiteness(
+            kernel.is_psd, "" if kernel.is_psd else f"not known to be PSD ({n} rows are not checked)"
+        )
         parts = self._judged(solutions, support, compiled)
         method = "bounded" if compiled else "recomputed"
         return [
@@ -123,7 +125,8 @@ class ClusterKernelTasks(ClassifierFamily[Outcome]):
     def scores(self, draft, solutions):
         raise AssertionError("calibrations are refused before the fit")
 
-    folds = scores
+    def folds(self, draft, solutions, number):
+        raise AssertionError("calibrations are refused before the fit")
 
 
 def publish(
@@ -185,10 +188,9 @@ class Support:
 
 def union_of_support(crew: Crew, plan: Plan, solutions: Sequence[Outcome]) -> Support:
     """The support vectors of all tasks."""
-    used = crew.call(
-        "numbers", plan, Apart({p: [s.beta[p][0] for s in solutions] for p in range(len(crew))})
-    )
-    rows, coefs = [], []
+    used = crew.call("numbers", plan, Apart({p: [s.beta[p][0] for s in solutions] for p in range(len(crew))}))
+    rows: list[IntArray] = []
+    coefs: list[FloatArray] = []
     for p, numbers in enumerate(used):
         own = np.unique(np.concatenate(numbers)) if numbers else np.zeros(0, dtype=np.intp)
         coef = np.zeros((len(own), len(solutions)))
@@ -197,5 +199,3 @@ def union_of_support(crew: Crew, plan: Plan, solutions: Sequence[Outcome]) -> Su
         rows.append(own)
         coefs.append(coef)
     return Support(rows, coefs)
-
-

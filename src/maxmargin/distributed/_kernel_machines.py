@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -34,15 +35,15 @@ class KernelOnCluster(OnCluster):
             raise ValueError("C=inf, the hard margin, is there on one computer only; give a finite C")
         if getattr(machine, "_multiclass", "ovo") in SINGLE:
             raise ValueError(
-                f"multiclass={machine._multiclass!r} is one problem for all classes, which is there on one computer only; "
+                f"multiclass={machine._multiclass!r} is one problem for all classes, there on one computer only; "
                 "use 'ovo', 'ovr' or 'code'"
             )
         if getattr(machine, "approximation", None) is not None:
             raise ValueError("approximation='nystroem' is there on one computer only; approximation=None is exact")
         if getattr(machine, "_wanted_calibration", None) is not None:
             raise ValueError(
-                "calibrations of kernel machines are there on one computer only; use decision_function, or calibrate it "
-                "with sklearn.calibration on rows that were held out"
+                "calibrations of kernel machines are there on one computer only; use decision_function, or calibrate "
+                "it with sklearn.calibration on rows that were held out"
             )
 
     def _cluster_family(self, data, crew, found):
@@ -55,7 +56,13 @@ class KernelOnCluster(OnCluster):
             variance = variance_of(known, scaling)
             gamma = 1.0 / (found.d * variance) if variance > 0 else 1.0
         kernel = resolve_kernel(machine.kernel, gamma, machine.degree, machine.coef0)
-        plan = Plan(self._parameters_alone(), kernel, scaling, data.extra if self._is_classifier else None, self.checkpoint is not None)
+        plan = Plan(
+            self._parameters_alone(),
+            kernel,
+            scaling,
+            data.extra if self._is_classifier else None,
+            self.checkpoint is not None,
+        )
         return ClusterKernelTasks(self, data._replace(scaling=scaling), crew, plan, self._starts(crew, plan, data))
 
     def _starts(self, crew: Crew, plan: Plan, data: Any) -> list[Variables] | None:
@@ -79,7 +86,7 @@ def starts_of(model: Any, crew: Crew, plan: Plan) -> list[Variables] | None:
     sizes = crew.call("size")
     edges = np.concatenate([[0], np.cumsum(sizes)])
     support = np.asarray(model.support_)
-    own = [np.flatnonzero((support >= a) & (support < b)) for a, b in zip(edges, edges[1:], strict=False)]
+    own = [np.flatnonzero((support >= a) & (support < b)) for a, b in pairwise(edges.tolist())]
     numbers = [support[rows] - a for rows, a in zip(own, edges, strict=False)]
     positions = crew.call("positions", plan, Apart(dict(enumerate(numbers))))
     table = dense(model.dual_coef_)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin._rows import as_rows
-from maxmargin._types import FloatArray, IntArray, RowData
+from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, scaled
 from maxmargin.backends import backend_for, proven_cross, single_threaded_blas
 from maxmargin.certificates import PartValues, ScoreParts, part_values
@@ -83,7 +83,7 @@ class Look(NamedTuple):
     """What a partition has to say after a round."""
 
     positions: IntArray  # of its candidates
-    fresh: IntArray  # which of them the driver does not have from the last round
+    fresh: Array  # which of them the driver does not have from the last round
     vectors: RowData  # rows of those
     f: FloatArray
     beta: FloatArray
@@ -159,12 +159,10 @@ def blocks(rows: RowData, index: IntArray, scaling: Scaling | None) -> Iterator[
         yield at, scaled(rows[at] if whole else rows[index[at]], scaling)
 
 
-def _looked(
-    plan: Plan, rows: RowData, state: TaskState, looks: int, size: int, offsets: Offsets
-) -> Look:
+def _looked(plan: Plan, rows: RowData, state: TaskState, looks: int, size: int, offsets: Offsets) -> Look:
     problem, beta, f = state.problem, state.beta, state.f
     qp, n = problem.qp, len(beta)
-    chosen = np.zeros(0, dtype=np.intp)
+    chosen: IntArray = np.zeros(0, dtype=np.intp)
     if n:
         most = min(size, n)
         chosen = working_set(backend_for("cpu"), qp, beta, f + qp.linear, state.previous, most)
@@ -196,7 +194,7 @@ def numbers_at(seat: Seat, rows: RowData, plan: Plan, positions: list[IntArray])
 
 def positions_of(seat: Seat, rows: RowData, plan: Plan, numbers: IntArray) -> list[IntArray]:
     """Of every task the positions of rows, by their numbers in the partition; -1 where a row has no part in it."""
-    found = []
+    found: list[IntArray] = []
     for own, _ in _tasks(seat, rows, plan):
         place = np.full(seat.n, -1, dtype=np.intp)
         place[own] = np.arange(len(own))
@@ -204,11 +202,9 @@ def positions_of(seat: Seat, rows: RowData, plan: Plan, numbers: IntArray) -> li
     return found
 
 
-def nearby(
-    seat: Seat, rows: RowData, plan: Plan, positions: list[IntArray], coef: FloatArray
-) -> list[FloatArray]:
+def nearby(seat: Seat, rows: RowData, plan: Plan, positions: list[IntArray], coef: FloatArray) -> list[FloatArray]:
     """Of every task coefficients (rows, tasks) within the bounds of their rows; 0 where a row has no part in it."""
-    found = []
+    found: list[FloatArray] = []
     for k, (_, problem) in enumerate(_tasks(seat, rows, plan)):
         inside, values = positions[k] >= 0, np.zeros(len(coef))
         own = positions[k][inside]

@@ -138,7 +138,7 @@ class Rounds:
         raise ClusterError(f"partitions {left} lost their state {ATTEMPTS} times in one round")
 
     def _with_rows(self, p: int, look: Look) -> Look:
-        """The look with the rows of all candidates: those that the driver has had since the last round, and new ones."""
+        """The look with the rows of all candidates: those that the driver has from the last round, and new ones."""
         positions, rows = self.held[p]
         if look.fresh.all() or rows is None:
             whole = look.vectors
@@ -166,9 +166,7 @@ class Rounds:
         problem = put_together([look.problem for look in looks])
         beta = np.concatenate([look.beta for look in looks])
         f = np.concatenate([look.f for look in looks])
-        gram = self.backend.gram(
-            self.plan.kernel, X, cache_bytes=self.memory, threads=self.threads, dtype=None
-        )
+        gram = self.backend.gram(self.plan.kernel, X, cache_bytes=self.memory, threads=self.threads, dtype=None)
         before = beta.copy()
         inside = Subproblem(problem.qp, gram, beta, f.copy())
         blocks.solve_middle(inside, INNER * violation)
@@ -185,8 +183,9 @@ class Rounds:
             step = Step(self.version, look.positions[own - first], inside.beta[own], self.had)
             self.beta.move(p, step.positions, step.values)
             if self.vault is not None:
-                place = own - first
-                self.vault.put(self.task, p, look.numbers[place], look.targets[place], step.values, X[own])
+                place, numbers = own - first, look.numbers
+                assert numbers is not None  # the plan has asked for them
+                self.vault.put(self.task, p, numbers[place], look.targets[place], step.values, X[own])
             steps.append(step)
             first = last
         if self.vault is not None:
@@ -230,9 +229,7 @@ class Rounds:
         seconds = time.perf_counter() - self.watch.began
         sparse = [self.beta.sparse(p) for p in range(len(self.crew))]
         balance = problem.qp.balance
-        return Outcome(
-            sparse, self.sizes, offsets, status, n_iter, tuple(self.watch.history), seconds, rounds, balance
-        )
+        return Outcome(sparse, self.sizes, offsets, status, n_iter, tuple(self.watch.history), seconds, rounds, balance)
 
     def _deciding(self) -> tuple[Problem, FloatArray, FloatArray]:
         """The rows that the offsets depend on."""

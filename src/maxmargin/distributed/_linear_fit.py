@@ -43,7 +43,9 @@ class ClusterLinearTasks(Family[LinearOutcome]):
         loss, penalty = machine._pair()
         require_convex(loss, penalty)
         if not penalty.separable:
-            raise ValueError(f"penalty {penalty.name!r} is there on one computer only; use 'l1', 'l2', 'elasticnet' or None")
+            raise ValueError(
+                f"penalty {penalty.name!r} is there on one computer only; use 'l1', 'l2', 'elasticnet' or None"
+            )
         self.problem = LinearProblem(loss, penalty, np.zeros(0), np.zeros(0), machine.fit_intercept)
 
     def goal(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,14 @@ from maxmargin.distributed._linear_fit import ClusterLinearTasks
 from maxmargin.distributed._linear_part import LinearPlan, Point
 from maxmargin.distributed._machine import OnCluster, on_cluster
 from maxmargin.distributed._predict import lazily
-from maxmargin.estimators.interface import LinearFit, Training, history_of, levels_to_caller, published_weights, write_fit
+from maxmargin.estimators.interface import (
+    LinearFit,
+    Training,
+    history_of,
+    levels_to_caller,
+    published_weights,
+    write_fit,
+)
 from maxmargin.multiclass import SINGLE
 
 
@@ -24,12 +32,14 @@ class LinearOnCluster(OnCluster):
     def _refuse(self):
         machine: Any = self
         if machine.solver not in ("auto", "newton"):
-            raise ValueError(f"on a cluster linear machines are solved by Newton's method; got solver={machine.solver!r}")
+            raise ValueError(
+                f"on a cluster linear machines are solved by Newton's method; got solver={machine.solver!r}"
+            )
         if machine.C is not None and np.isinf(machine.C):
             raise ValueError("C=inf, the hard margin, is there on one computer only; give a finite C")
         if getattr(machine, "_multiclass", "ovr") in SINGLE:
             raise ValueError(
-                f"multiclass={machine._multiclass!r} is one problem for all classes, which is there on one computer only; "
+                f"multiclass={machine._multiclass!r} is one problem for all classes, there on one computer only; "
                 "use 'ovr', 'ovo' or 'code'"
             )
         if getattr(machine, "_wanted_calibration", None) is not None:
@@ -41,7 +51,9 @@ class LinearOnCluster(OnCluster):
     def _cluster_family(self, data, crew, found):
         machine: Any = self
         if self._is_classifier and not (found.by_class * data.extra.factors > 0).any():
-            raise ValueError(f"class_weight={machine.class_weight!r} leaves no row any weight; give one class more than 0")
+            raise ValueError(
+                f"class_weight={machine.class_weight!r} leaves no row any weight; give one class more than 0"
+            )
         scaling = scaling_of(all_moments(crew), found.sparse) if machine.scale else None
         labels = data.extra if self._is_classifier else None
         total = found.weight
@@ -83,7 +95,7 @@ class LinearOnCluster(OnCluster):
             rows, values = support[own], model.dual_coef_[k][own]
             order = np.argsort(rows)
             at = np.searchsorted(rows[order], edges)
-            parts = [order[a:b] for a, b in zip(at, at[1:], strict=False)]
+            parts = [order[a:b] for a, b in pairwise(at.tolist())]
             start = [(rows[part] - first, values[part]) for part, first in zip(parts, edges, strict=False)]
             b = float(intercept[k]) if machine.fit_intercept else 0.0
             found.append((Point(W[k], b), start if len(own) else None))
@@ -115,7 +127,7 @@ class LinearClassifierOnCluster(LinearOnCluster):
 
     def decision_function(self, X):
         """As on one computer; of a Dask collection a lazy one."""
-        return lazily(self, super().decision_function, "decision_function", X)
+        return lazily(self, super().decision_function, "decision_function", X)  # type: ignore[misc]
 
 
 @on_cluster
@@ -126,6 +138,7 @@ class LinearSVC(LinearClassifierOnCluster, estimators.LinearSVC):
 @on_cluster
 class LinearClassifier(LinearClassifierOnCluster, estimators.LinearClassifier):
     """Linear classifier with any convex loss and penalty, solved to a certified gap, of rows on a Dask cluster."""
+
 
 @on_cluster
 class LinearRegressor(LinearOnCluster, estimators.LinearRegressor):

@@ -164,9 +164,9 @@ def look(seat: Seat, rows: RowData, plan: LinearPlan, task: int, version: int, s
     if not isinstance(state, LinearState) or state.version not in (version, version - 1):
         return Lost()
     if state.version < version:
-        if step and state.df is None:
-            return Lost()
         if step:
+            if state.df is None:
+                return Lost()
             state.f = state.f + step * state.df
         if narrower != 1.0:
             state.rows.tighten(state.beta, narrower)
@@ -238,7 +238,9 @@ def sides(seat: Seat, rows: RowData, task: int, version: int) -> Any:
     lower, upper = state.problem.bounds
     beta = state.best = np.clip(state.beta, lower, upper)
     inside = (beta > lower) & (beta < upper)
-    return Sides(*(float(beta[where].sum()) for where in (beta > 0, beta < 0, (beta > 0) & inside, (beta < 0) & inside)))
+    return Sides(
+        *(float(beta[where].sum()) for where in (beta > 0, beta < 0, (beta > 0) & inside, (beta < 0) & inside))
+    )
 
 
 def balanced(
@@ -346,5 +348,3 @@ def target_moments(seat: Seat, rows: RowData) -> tuple[float, float, float]:
     y = seat.y[seat.kept].astype(np.float64)
     mean = float(weight @ y) / total
     return total, mean, float(weight @ np.square(y - mean))
-
-

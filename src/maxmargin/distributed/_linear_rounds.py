@@ -191,9 +191,7 @@ class LinearRounds:
                 only_inside = abs(inside) > 2 * abs(excess)
                 whole = inside if only_inside else heavy
                 factor = max(0.0, -(excess - whole) / whole) if whole else 0.0
-        v = np.sum(
-            self._all("balanced", self.plan, self.task, self.version, sign, only_inside, factor), axis=0
-        )
+        v = np.sum(self._all("balanced", self.plan, self.task, self.version, sign, only_inside, factor), axis=0)
         return v, factor
 
     def _gradient(self, run: _State, sums: Sums) -> tuple[float, FloatArray]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import time
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -56,18 +56,24 @@ def on_cluster(cls: Any) -> Any:
                                   "checkpoint": [str, Path, None]}  # fmt: skip
     cls._ordinary = machine
     if cls.__doc__ and machine.__doc__:
-        first, _, rest = machine.__doc__.partition("\n\n")
+        _, _, rest = machine.__doc__.partition("\n\n")
         before, _, after = rest.partition("\n\nAttributes\n")
-        cls.__doc__ = f"{cls.__doc__}\n\n{before}\n{CLUSTER}\n\nAttributes\n{after.partition(chr(10) * 2 + 'Examples')[0]}"
+        cls.__doc__ = (
+            f"{cls.__doc__}\n\n{before}\n{CLUSTER}\n\nAttributes\n{after.partition(chr(10) * 2 + 'Examples')[0]}"
+        )
     return cls
 
 
 class OnCluster:
     """Mixin of the machines of this package; stands before the machine of one computer."""
 
-    _ordinary: ClassVar[type]
+    _ordinary: ClassVar[Any]
     client: Any
     checkpoint: Any
+
+    if TYPE_CHECKING:  # what the decorator writes
+
+        def __init__(self, *values: Any, client: Any = None, checkpoint: Any = None, **parameters: Any): ...
 
     @with_callbacks
     @leaves_no_trace
@@ -96,7 +102,8 @@ class OnCluster:
         try:
             found = self._facts(crew)
             data = self._training(crew, found, whole.names, began)
-            return fit(self, data, self._cluster_family(data, crew, found))
+            machine: Any = self
+            return fit(machine, data, self._cluster_family(data, crew, found))
         finally:
             crew.close()
 
@@ -121,12 +128,13 @@ class OnCluster:
         data = Training(X, None, np.zeros(0), nothing, found.n, began=began)
         if not self._is_classifier:
             return data
-        assert found.classes is not None and found.by_class is not None  # of a classifier's targets
-        check_classes(self, found)
-        heavy = found.by_class
-        by_class = Training(X, found.classes, heavy, np.arange(len(heavy)), len(heavy))
-        labels = labels_of(by_class, self.class_weight)
-        return data._replace(extra=labels._replace(label=nothing, scheme=self._new_scheme(len(labels.classes))))
+        machine: Any = self
+        classes: Any = found.classes  # of a classifier's targets
+        heavy: Any = found.by_class
+        check_classes(machine, classes)
+        by_class = Training(X, classes, heavy, np.arange(len(heavy)), len(heavy))
+        labels = labels_of(by_class, machine.class_weight)
+        return data._replace(extra=labels._replace(label=nothing, scheme=machine._new_scheme(len(labels.classes))))
 
     def _cluster_family(self, data: Training, crew: Crew, found: Facts) -> Family[Any]:
         """How the machine does the parts of a fit."""
@@ -134,8 +142,9 @@ class OnCluster:
 
     def _parameters_alone(self) -> Any:
         """The machine of one computer with these parameters, which workers state their problems with."""
-        own = self._ordinary._get_param_names()  # type: ignore[attr-defined]  # every estimator has it
-        return self._ordinary(**{k: v for k, v in self.get_params(deep=False).items() if k in own})  # type: ignore[attr-defined]
+        machine: Any = self
+        own = self._ordinary._get_param_names()
+        return self._ordinary(**{k: v for k, v in machine.get_params(deep=False).items() if k in own})
 
     def _from_checkpoint(self) -> Any:
         if self.checkpoint is None or not Path(self.checkpoint).exists():
@@ -146,15 +155,16 @@ class OnCluster:
 
     def predict(self, X):
         """As on one computer; of a Dask collection a lazy one."""
-        return lazily(self, super().predict, "predict", X)
+        return lazily(self, super().predict, "predict", X)  # type: ignore[misc]  # of the machine
 
     # -- an ordinary model ----------------------------------------------------------------------------------------
 
     def __sklearn_clone__(self):
-        return type(self)(**self.get_params(deep=False))
+        machine: Any = self
+        return type(self)(**machine.get_params(deep=False))
 
     def __getstate__(self):
-        state = super().__getstate__()
+        state: Any = super().__getstate__()
         return {**state, "client": state["client"] if isinstance(state.get("client"), str) else None}
 
     def ordinary(self) -> Any:
@@ -168,8 +178,7 @@ class OnCluster:
 OWN = ("client", "checkpoint", "traffic_", "rounds_", "faults_")
 
 
-def check_classes(machine: Any, found: Facts) -> None:
+def check_classes(machine: Any, classes: Any) -> None:
     """Refuse targets that are no classes; as on one computer."""
-    y = check_target(machine, found.classes, len(found.classes))
+    y = check_target(machine, classes, len(classes))
     machine._validate_targets(np.concatenate([y, y]))
-

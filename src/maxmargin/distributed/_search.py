@@ -9,11 +9,9 @@ trained in vain, but beside the others. The data are sent to every worker once.
 from __future__ import annotations
 
 import pickle
-
 import uuid
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,7 +24,16 @@ from maxmargin.distributed._input import are_chunks, is_collection
 from maxmargin.distributed._machine import on_cluster
 from maxmargin.distributed._predict import lazily
 from maxmargin.exceptions import ClusterError
-from maxmargin.selection.interface import FIRST_FOLDS, CrossValidated, Line, Scorer, Search, SearchInput, Trained, Trainer
+from maxmargin.selection.interface import (
+    FIRST_FOLDS,
+    CrossValidated,
+    Line,
+    Scorer,
+    Search,
+    SearchInput,
+    Trained,
+    Trainer,
+)
 
 _trainers: dict[str, tuple[Trainer, Scorer]] = {}
 
@@ -54,7 +61,7 @@ class Kept(NamedTuple):
     """What every worker is sent once: how to make the trainer of one computer, and the data."""
 
     name: str
-    make: Callable[[Any, Any, Any], Trainer]
+    make: Any  # of (machine, data, scorer)
     machine: Any
     data: SearchInput
     scoring: Any
@@ -136,7 +143,8 @@ class ClusterTrainer(Trainer):
                 except (TimeoutError, *_GONE):
                     continue
             if future.status == "error":
-                raise future.exception()
+                error: BaseException = future.exception()
+                raise error
             try:
                 value = self.client.gather(future)
                 self.traffic.note("line", received=len(value))
@@ -195,6 +203,7 @@ class SearchOnCluster(CrossValidated):
 
     client: Any
     checkpoint: Any
+    _ordinary: ClassVar[Any]
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Search the grid on the cluster, then fit the winner to all rows, here.
@@ -232,8 +241,9 @@ class SearchOnCluster(CrossValidated):
         return self._cluster_trainer
 
     def _new_search(self, *parts):
-        cells, trainer, scorer, *others = parts
-        return ClusterSearch(cells, trainer, _known_score, *others)
+        cells, trainer, _, *others = parts
+        known: Any = _known_score
+        return ClusterSearch(cells, trainer, known, *others)
 
     def predict(self, X):
         """Prediction of the fitted winner for every row; of a Dask collection a lazy one."""
@@ -241,7 +251,7 @@ class SearchOnCluster(CrossValidated):
 
     def ordinary(self) -> Any:
         """The same search as one of one computer."""
-        made = self._ordinary.__new__(self._ordinary)  # type: ignore[attr-defined]  # set by the decorator
+        made = self._ordinary.__new__(self._ordinary)
         made.__dict__.update({k: v for k, v in vars(self).items() if k not in ("client", "checkpoint", "traffic_")})
         return made
 
@@ -286,5 +296,3 @@ def _here(values: Any) -> Any:
 @on_cluster
 class SVCCV(SearchOnCluster, selection.SVCCV):
     """SVC with C and the kernel's parameters chosen by cross-validation, whose cells are trained on a Dask cluster."""
-
-

@@ -1,4 +1,4 @@
-"""The model of the last round, kept by the driver where a checkpoint is asked for: the cluster may take the rest along."""
+"""The model of the last round, kept by the driver where a checkpoint is asked for: the cluster may be lost."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def smooth_rows(
     threads: int = 1,
     height: float | None = None,
 ) -> RowLosses:
-    """The problem's rows as a smooth function of the scores; ``height`` is their unit where others have a part in it."""
+    """The problem's rows as a smooth function of the scores; ``height`` is their unit where it is not theirs to say."""
     if isinstance(problem.loss, Quadratic):
         return QuadraticRows(backend, problem, start, threads, height)
     return SmoothRows(problem)
