@@ -13,6 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -119,7 +120,7 @@ class Crew:
                     self._find_owners()
                 self.faults += attempt > 0
                 self.traffic.note(name, sent=len(message) * len(self), calls=1)
-            submit = self.client.submit
+            submit = self._submitted
             level = [
                 submit(share, name, message, p, seat, rows, workers=[self.owners[p]], pure=False)
                 for p, (seat, rows) in enumerate(zip(self.seats, self.rows, strict=True))
@@ -148,7 +149,7 @@ class Crew:
             if not all(owner in present for owner in self.owners):
                 return False
         if root.status == "error":
-            error = root.exception()
+            error: Any = root.exception()
             raise ClusterError(f"{type(error).__name__}: {error}") from error
         return root.status == "finished"
 
@@ -193,10 +194,14 @@ class Crew:
                     f"partition {p} lost its worker {ATTEMPTS} times during one call; the cluster loses workers faster "
                     "than it finishes their work"
                 )
-            pending[p] = self.client.submit(
+            pending[p] = self._submitted(
                 perform, name, message, apart[p], self.seats[p], self.rows[p],
                 key=f"maxmargin-{name}-{p}-{uuid.uuid4().hex}", workers=[self.owners[p]], pure=False,
             )  # fmt: skip
+
+    def _submitted(self, *given: Any, **options: Any) -> Any:
+        """A task."""
+        return self._guarded(partial(self.client.submit, *given, **options))
 
     def _collect(self, name: str, pending: dict[int, Any], results: dict[int, Any]) -> None:
         """Results of the tasks that have ended; those of workers that went are taken off ``pending``."""
@@ -232,7 +237,7 @@ class Crew:
         while True:
             try:
                 return self._guarded(partial(self.client.sync, gather, callback_timeout=patience))
-            except _GONE:
+            except CancelledError:
                 return None
             except TimeoutError:
                 present, patience = self._present(), 2 * patience
@@ -247,7 +252,7 @@ class Crew:
             return True
         try:
             self._guarded(lambda: wait(futures, timeout=LOOK_EVERY))
-        except (TimeoutError, *_GONE):
+        except (TimeoutError, CancelledError):
             return False
         return True
 
@@ -297,12 +302,16 @@ class Crew:
 
     def _guarded(self, question: Callable[[], Any]) -> Any:
         """An answer of the scheduler, or words on why there is none."""
-        if self.client.status in ("closed", "closing", "connecting"):
+        if self.client.status != "running":
             raise scheduler_gone(self.client)
         try:
             return question()
-        except (OSError, RuntimeError) as error:
-            if isinstance(error, TimeoutError) or (self.client.status == "running" and not isinstance(error, OSError)):
+        except (TimeoutError, CancelledError):
+            if self.client.status == "running":
+                raise
+            raise scheduler_gone(self.client) from None
+        except Exception as error:
+            if self.client.status == "running" and not isinstance(error, OSError):
                 raise
             raise scheduler_gone(self.client) from error
 
@@ -325,15 +334,6 @@ class Apart:
 
     def __init__(self, values: Any):
         self.values = values
-
-
-def _gone() -> tuple[type[BaseException], ...]:
-    from concurrent.futures import CancelledError
-
-    return (CancelledError,)
-
-
-_GONE = _gone()
 
 
 def _is_plain(error: BaseException) -> bool:

@@ -56,16 +56,16 @@ def joined(parts: list[Facts]) -> Facts:
                 raise ValueError(
                     f"partition {p}: y holds {own.classes.dtype}, but that of partition {first} {one.classes.dtype}"
                 )
-    classes = sums = None
-    if one.classes is not None:
-        known = [own for _, own in filled if own.classes is not None and len(own.classes)]
-        classes, place = np.unique(np.concatenate([own.classes for own in known]), return_inverse=True)
-        sums = np.bincount(place, weights=np.concatenate([own.by_class for own in known])).astype(float)
     kept = sum(own.kept for own in parts)
     if kept == 0:
         raise ValueError(
             "Invalid input - all samples have zero or negative weights. Give at least one row a positive weight."
         )
+    classes = sums = None
+    if one.classes is not None:
+        known = [own for _, own in filled if own.classes is not None and len(own.classes)]
+        classes, place = np.unique(np.concatenate([own.classes for own in known]), return_inverse=True)
+        sums = np.bincount(place, weights=np.concatenate([own.by_class for own in known])).astype(float)
     total = float(np.sum([own.weight for own in parts]))
     dtype = np.result_type(*[own.dtype for _, own in filled])
     return Facts(sum(own.n for own in parts), one.d, dtype, one.sparse, kept, total, classes, sums)

@@ -248,7 +248,7 @@ def balanced(
 ) -> Any:
     """Scale the variables of one sign; X' beta afterwards."""
     state = _state(seat, task, version)
-    if state is None or state.best is None:
+    if state is None:
         return Lost()
     lower, upper = state.problem.bounds
     beta = np.clip(state.beta, lower, upper)  # from the beginning: the call may come twice

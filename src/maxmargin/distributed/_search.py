@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 import uuid
 import warnings
+from concurrent.futures import CancelledError
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import selection
 from maxmargin.backends import single_threaded_blas
 from maxmargin.distributed._client import client_of
-from maxmargin.distributed._crew import _GONE, ATTEMPTS, LOOK_EVERY, Traffic, scheduler_gone
+from maxmargin.distributed._crew import ATTEMPTS, LOOK_EVERY, Traffic, scheduler_gone
 from maxmargin.distributed._input import are_chunks, is_collection
 from maxmargin.distributed._machine import on_cluster
 from maxmargin.distributed._predict import lazily
@@ -140,7 +141,7 @@ class ClusterTrainer(Trainer):
                     raise scheduler_gone(self.client)
                 try:
                     wait([future], timeout=LOOK_EVERY)
-                except (TimeoutError, *_GONE):
+                except (TimeoutError, CancelledError):
                     continue
             if future.status == "error":
                 error: BaseException = future.exception()
@@ -149,7 +150,7 @@ class ClusterTrainer(Trainer):
                 value = self.client.gather(future)
                 self.traffic.note("line", received=len(value))
                 return pickle.loads(value)
-            except _GONE:
+            except CancelledError:
                 self.sent = None
                 self.jobs[key] = job, self._submit(job)
         raise ClusterError(f"the workers that trained a line went {ATTEMPTS} times")

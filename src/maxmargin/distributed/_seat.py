@@ -58,4 +58,4 @@ class Seat:
 def forget(name: str) -> None:
     """Drop the state of a seat."""
     for table in (_states, _touched, _locks):
-        table.pop(name, None)  # type: ignore[attr-defined]  # of tables of different values
+        table.pop(name, None)
