@@ -35,6 +35,8 @@ ALONE, PARTS = 100_000, 2
 GAUSSIANS, COLUMNS, BAYES, GAUSSIAN_GAP = 2_000_000, 20, 0.01, 1e-3
 #: Out of core: bytes of a worker's limit, how many times as much the folder holds, and the relative gap to reach.
 LIMIT, TIMES, CORE_GAP = 700 * 2**20, 3, 1e-6
+#: Share of the limit that Dask keeps in memory.
+TARGET = 0.25
 #: Workers of the table.
 MANY = (8, 16, 32, 64, 128, 256, 512, 1000)
 #: A network to imagine for them: bytes per second and seconds of a message. Here they are measured.
@@ -83,13 +85,17 @@ class Watched:
 @contextlib.contextmanager
 def cluster_of(workers: int, limit: int | float = 0) -> Iterator[tuple[Any, list[Any]]]:
     """(client, processes: this one and the workers)."""
+    import dask
     import psutil
     from dask.distributed import Client, LocalCluster
 
-    own = LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=limit,
-        silence_logs=50,
-    )  # fmt: skip
+    # of a small limit Python itself takes a large part, which Dask's own shares leave no room for
+    shares = {"distributed.worker.memory.target": TARGET} if limit else {}
+    with dask.config.set(shares):
+        own = LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=limit,
+            silence_logs=50,
+        )  # fmt: skip
     with own, Client(own) as client:
         yield client, [psutil.Process(), *(psutil.Process(nanny.pid) for nanny in own.workers.values())]
 
@@ -136,7 +142,9 @@ def machine_of(name: str, client: Any) -> Any:
         return distributed.SVC(C=1.0, gamma="auto", scale=True, client=client)
     if name == "mnist":
         return distributed.SVC(C=10.0, gamma=0.03, client=client)
-    return distributed.LinearSVC(loss="hinge", tol=GAUSSIAN_GAP if name == "gaussians" else CORE_GAP, client=client)
+    if name == "gaussians":
+        return distributed.LinearSVC(loss="hinge", tol=GAUSSIAN_GAP, client=client)
+    return distributed.LinearSVC(tol=CORE_GAP, client=client)
 
 
 @contextlib.contextmanager

@@ -28,8 +28,8 @@ LAYERS = {
     "solvers": {"solvers"},
     "estimators": {"calibration", "estimators", "inspection", "maps"},
     "selection": {"selection"},
-    "clusters": {"distributed"},
     "files": {"io"},
+    "clusters": {"distributed"},
     "faces": {"__main__", "cli", "playground", "plotting", "report"},
 }
 LEVEL = {unit: level for level, units in enumerate(LAYERS.values()) for unit in units}

@@ -26,6 +26,8 @@ LARGE_MESSAGE = 2**16
 LOOK_EVERY, MUSTER = 0.25, 30.0
 #: Seconds that results may take to come before it is asked whether their workers are still there; then twice as long.
 GATHERED_IN = 2.0
+#: Seconds for which a worker may be paused.
+PAUSED_FOR = 120.0
 #: Seconds for which workers may do nothing, while rows are missing, before it is said that nobody makes them again.
 LOST_FOR = 10.0
 LOST_ROWS = (
@@ -79,6 +81,7 @@ class Crew:
     traffic: Traffic = field(default_factory=Traffic)
     owners: list[str] = field(default_factory=list)
     faults: int = 0  # calls that were made again
+    paused: dict[str, float] = field(default_factory=dict)  # workers, and since when
     lock: Any = field(default_factory=threading.Lock)  # several tasks call side by side
 
     def __len__(self) -> int:
@@ -257,8 +260,17 @@ class Crew:
         return True
 
     def _present(self) -> set[str]:
-        """Addresses of the workers that are there."""
-        return set(self._guarded(lambda: self.client.scheduler_info(n_workers=-1))["workers"])
+        """Addresses of the workers that are there; an error names one that Dask has had paused for long."""
+        workers, now = self._guarded(lambda: self.client.scheduler_info(n_workers=-1))["workers"], time.monotonic()
+        paused = {address for address, own in workers.items() if own.get("status") == "paused"}
+        self.paused = {address: self.paused.get(address, now) for address in paused}
+        for address, since in self.paused.items():
+            if now - since > PAUSED_FOR:
+                raise ClusterError(
+                    f"worker {address} is paused since {PAUSED_FOR:.0f} s, because its memory is full; give workers more "
+                    "memory, make the partitions smaller, or have Dask spill earlier (distributed.worker.memory.target)"
+                )
+        return set(workers)
 
     def _find_owners(self) -> None:
         """Which worker has the rows of each partition; those that nobody has are waited for: Dask makes them again."""

@@ -184,7 +184,11 @@ class ClusterLine(Line):
 
 
 class ClusterSearch(Search):
-    """A search whose passes are handed out before they begin."""
+    """A search whose passes are handed out before they begin, and whose scores come with what was trained."""
+
+    def __post_init__(self) -> None:
+        known: Any = _known_score
+        self.scorer = known
 
     def _pass(self, what, cells, folds, gap, ends_lines=False):
         assert isinstance(self.trainer, ClusterTrainer)  # a ClusterSearch has no other
@@ -205,6 +209,7 @@ class SearchOnCluster(CrossValidated):
     client: Any
     checkpoint: Any
     _ordinary: ClassVar[Any]
+    _search_class = ClusterSearch
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Search the grid on the cluster, then fit the winner to all rows, here.
@@ -240,11 +245,6 @@ class SearchOnCluster(CrossValidated):
                     self.scoring)  # fmt: skip
         self._cluster_trainer = ClusterTrainer(self._client, local, kept)
         return self._cluster_trainer
-
-    def _new_search(self, *parts):
-        cells, trainer, _, *others = parts
-        known: Any = _known_score
-        return ClusterSearch(cells, trainer, known, *others)
 
     def predict(self, X):
         """Prediction of the fitted winner for every row; of a Dask collection a lazy one."""
