@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 from itertools import pairwise
 
 import numpy as np
@@ -176,3 +178,28 @@ def test_limits_end_with_a_model(cluster, small_rounds):
 def test_what_a_cluster_does_not_do_is_refused_in_words(given, said):
     with pytest.raises(ValueError, match=said):
         SVC(**given).fit(np.zeros((4, 2)), np.array([0, 1, 0, 1]))
+
+
+def test_ctrl_c_ends_with_a_model(cluster, small_rounds, monkeypatch):
+    from maxmargin.distributed import _crew
+
+    X, y = rows()
+    plain, rounds = _crew.Crew._submit, []
+
+    def submit(self, name, *rest):
+        rounds.append(name)
+        if rounds.count("round") == 3 and name == "round":
+            os.kill(os.getpid(), signal.SIGINT)
+        return plain(self, name, *rest)
+
+    monkeypatch.setattr(_crew.Crew, "_submit", submit)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = SVC(C=100, gap_tol=1e-9).fit(da.from_array(X, chunks=(150, -1)), da.from_array(y, chunks=150))
+    assert model.certificate_.holds
+    assert model.rounds_[0] <= 4
+
+
+def test_progress_is_shown(cluster, small_rounds, capsys):
+    X, y = rows()
+    SVC(C=3, verbose=1).fit(da.from_array(X, chunks=(150, -1)), da.from_array(y, chunks=150))
+    assert "[SVC]" in capsys.readouterr().out

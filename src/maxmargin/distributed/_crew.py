@@ -267,8 +267,9 @@ class Crew:
         for address, since in self.paused.items():
             if now - since > PAUSED_FOR:
                 raise ClusterError(
-                    f"worker {address} is paused since {PAUSED_FOR:.0f} s, because its memory is full; give workers more "
-                    "memory, make the partitions smaller, or have Dask spill earlier (distributed.worker.memory.target)"
+                    f"worker {address} is paused since {PAUSED_FOR:.0f} s, because its memory is full; give workers "
+                    "more memory, make the partitions smaller, or have Dask spill earlier "
+                    "(distributed.worker.memory.target)"
                 )
         return set(workers)
 

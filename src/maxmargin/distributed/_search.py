@@ -186,7 +186,8 @@ class ClusterLine(Line):
 class ClusterSearch(Search):
     """A search whose passes are handed out before they begin, and whose scores come with what was trained."""
 
-    def __post_init__(self) -> None:
+    def __init__(self, *given: Any):
+        super().__init__(*given)
         known: Any = _known_score
         self.scorer = known
 
