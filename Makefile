@@ -19,6 +19,7 @@ THREADS_ARGS ?=
 SIEGE_ARGS ?=
 LIMITS_ARGS ?=
 PROOFS_ARGS ?=
+CLUSTER_ARGS ?=
 AUDIT_ARGS ?=
 
 ifeq ($(OS),Windows_NT)
@@ -29,7 +30,7 @@ endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test quick smoke fuzz truth truth-exact truth-psd truth-bounded truth-silent ends hostile extremes cache threads \
-    siege audit limits proofs lint format arena everyday scaling stochastic classes selection large computer wheel clean
+    siege audit limits proofs lint format arena everyday scaling stochastic classes selection large cluster computer wheel clean
 
 demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
 	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
@@ -110,6 +111,9 @@ selection: .venv/.arena      ## choosing C and gamma beside GridSearchCV: make s
 
 large: .venv/.arena          ## landmarks and budgets on many rows: make large LARGE_ARGS="--data DIR"
 	$(BIN)/python -m benchmarks.large $(LARGE_ARGS)
+
+cluster: .venv/.arena .venv/.dask  ## a Dask cluster on this computer: make cluster CLUSTER_ARGS="--data DIR"
+	$(BIN)/python -m benchmarks.cluster $(CLUSTER_ARGS)
 
 computer: .venv/.arena       ## measure what this computer can do
 	$(BIN)/python -m benchmarks.computer $(COMPUTER_ARGS)

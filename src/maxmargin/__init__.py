@@ -13,6 +13,7 @@ from maxmargin._version import __version__
 if TYPE_CHECKING:
     from maxmargin import (
         certificates,
+        distributed,
         exceptions,
         inspection,
         io,
@@ -100,6 +101,7 @@ _HOMES = {
 }
 _MODULES = (
     "certificates",
+    "distributed",
     "exceptions",
     "inspection",
     "io",
@@ -150,6 +152,7 @@ __all__ = [
     "__version__",
     "certificates",
     "certify",
+    "distributed",
     "exceptions",
     "inspection",
     "io",

@@ -66,6 +66,10 @@ class NotPSDError(ValueError):
         return type(self), (self.args[0], self.witness)
 
 
+class ClusterError(RuntimeError):
+    """A cluster cannot do, or go on with, what was asked of it: it is gone, has no workers, or loses their data."""
+
+
 class ExportError(ValueError):
     """A model cannot be written in another format, or what was written would predict something else.
 

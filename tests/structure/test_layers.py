@@ -29,6 +29,7 @@ LAYERS = {
     "estimators": {"calibration", "estimators", "inspection", "maps"},
     "selection": {"selection"},
     "files": {"io"},
+    "clusters": {"distributed"},
     "faces": {"__main__", "cli", "playground", "plotting", "report"},
 }
 LEVEL = {unit: level for level, units in enumerate(LAYERS.values()) for unit in units}

@@ -44,7 +44,7 @@ OTHERS: dict[str, str] = {
 #: Formulas of docs/architecture.md.
 FORMULAS = {
     "K beta", "X'DX", "X'b", "Xw", "b = shift + rate sum(beta)", "beta = clip(centre + rate (linear - f))",
-    "f += K[:, i] δ", "f = K beta", "f = Xw + b", "sum(b) = total", "sum|b| = budget", "v = X'beta", "≤ budget",
+    "f = K beta", "f = Xw + b", "sum(b) = total", "sum|b| = budget", "v = X'beta", "≤ budget",
 }  # fmt: skip
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -256,7 +256,7 @@ def test_every_make_target_is_on_the_way_in() -> None:
     [
         "smo_block",
         "Backend.matvec",
-        "distributed/",
+        "dispersed/",
         "backends/_triton",
         "backends/_nowhere.py",
         "SVX",
@@ -286,9 +286,9 @@ def test_a_wrong_name_is_seen(span: str) -> None:
 
 
 def test_a_wrong_folder_in_a_picture_is_seen() -> None:
-    picture = "```\nsolvers   solvers/   distributed/   losses.py   loses.py   backends/{_numba,_triton}/\n```\n"
+    picture = "```\nsolvers   solvers/   dispersed/   losses.py   loses.py   backends/{_numba,_triton}/\n```\n"
     page = picture + "\n```python\n>>> nothing/\n```\n"
-    assert missing(page, index_of(ROOT)) == {"distributed/", "loses.py", "backends/_triton/"}
+    assert missing(page, index_of(ROOT)) == {"dispersed/", "loses.py", "backends/_triton/"}
 
 
 @pytest.mark.parametrize(

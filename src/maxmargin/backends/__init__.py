@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from maxmargin._validation import cache_bytes
 from maxmargin.backends._base import VALUES_PER_THREAD, Backend, BlockResult
 from maxmargin.backends._box import Batch, BlockOptions, Box, LazyRows, Stored
+from maxmargin.backends._cross import proven_cross
 from maxmargin.backends._design import Design
 from maxmargin.backends._gram import KernelGram
 from maxmargin.backends._many_sums import add_products, fresh_products
@@ -53,6 +54,7 @@ __all__ = [
     "float32_is_safe",
     "fresh_products",
     "prepare",
+    "proven_cross",
     "run_parallel",
     "run_queue",
     "run_shares",

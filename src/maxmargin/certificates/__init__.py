@@ -19,7 +19,16 @@ from maxmargin.certificates._kernel import (
     judge_soft_margins,
     must_recompute,
 )
-from maxmargin.certificates._linear import judge_linear, judge_linear_all_classes
+from maxmargin.certificates._linear import judge_linear, judge_linear_all_classes, shrunk
+from maxmargin.certificates._linear_parts import (
+    LinearPart,
+    joined_linear,
+    joined_sums,
+    largest_values,
+    linear_part,
+    linear_sums,
+)
+from maxmargin.certificates._parts import PartValues, ScoreParts, joined_certificate, part_values
 from maxmargin.certificates._scores import (
     ROOM,
     Scores,
@@ -37,12 +46,18 @@ __all__ = [
     "ROOM",
     "Certificate",
     "Definiteness",
+    "LinearPart",
+    "PartValues",
     "Scaling",
+    "ScoreParts",
     "Scores",
     "certify",
     "certify_tasks",
     "definiteness",
     "doubtful_rows",
+    "joined_certificate",
+    "joined_linear",
+    "joined_sums",
     "judge",
     "judge_all",
     "judge_approximation",
@@ -50,11 +65,16 @@ __all__ = [
     "judge_linear",
     "judge_linear_all_classes",
     "judge_soft_margins",
+    "largest_values",
+    "linear_part",
+    "linear_sums",
     "must_recompute",
+    "part_values",
     "proven_scores",
     "recomputed_scores",
     "scores_at",
     "scores_of",
+    "shrunk",
     "soft_margin_scores",
     "take",
     "union",

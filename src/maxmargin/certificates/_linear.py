@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from maxmargin._types import Array, FloatArray, RowData
 from maxmargin._validation import Scaling
 from maxmargin.certificates._all_classes import judge_all_classes
 from maxmargin.certificates._certificate import Certificate
-from maxmargin.certificates._linear_rows import off_rows, over_rows
+from maxmargin.certificates._linear_rows import RowValues, off_rows, over_rows
 from maxmargin.certificates._scores import ROOM, UNDERFLOW, norms
 from maxmargin.delivered import LinearDelivered, LinearTrained
 from maxmargin.kernels.rounding import UNIT, summed, terms
@@ -104,19 +104,51 @@ def _judged(
 
     ``drift`` is the intercept that rounding leaves where there should be none; sum beta times it belongs to the gap.
     """
-    n = len(f)
     rest = abs(math.fsum(beta.tolist())) if problem.fit_intercept else 0.0
-    balanced = problem.imbalance(beta) <= FEASIBILITY_TOL
     off_v = off_v + rest * largest
-    if problem.has_dual:  # rounding must not leave the dual's domain
-        factor = problem.penalty.into_domain(np.abs(v) + off_v)
-        factor = factor if factor == 1.0 else factor * (1.0 - summed(8))
-        beta, v = factor * beta, factor * v
+    factor = shrunk(problem, v, off_v)
+    beta, v = factor * beta, factor * v
     rows = over_rows(problem, f, error + _slips(problem, w, f), beta)
+    farthest, balanced = float(np.abs(f).max(initial=0.0)), problem.imbalance(beta) <= FEASIBILITY_TOL
+    whole = RowSums(len(f), rows, rest, float(np.abs(beta).sum()), farthest, balanced)
+    return verdict(problem, w, v, off_v, largest, error, drift, whole)
+
+
+class RowSums(NamedTuple):
+    """What a certificate must know of the rows."""
+
+    n: int
+    values: RowValues
+    rest: float  # |sum beta|, which an intercept wants to be 0
+    mass: float  # sum |beta|
+    farthest: float  # the largest |f|
+    balanced: bool
+
+
+def shrunk(problem: LinearProblem, v: FloatArray, off_v: FloatArray) -> float:
+    """The factor of beta that keeps X' beta in the dual's domain, whatever rounding did."""
+    if not problem.has_dual:
+        return 1.0
+    factor = problem.penalty.into_domain(np.abs(v) + off_v)
+    return factor if factor == 1.0 else factor * (1.0 - summed(8))
+
+
+def verdict(
+    problem: LinearProblem,
+    w: FloatArray,
+    v: FloatArray,
+    off_v: FloatArray,
+    largest: FloatArray,
+    error: float,
+    drift: float,
+    whole: RowSums,
+) -> Certificate:
+    """From sums over the rows; ``problem`` is asked for its loss and penalty alone."""
+    n, rows, rest, balanced = whole.n, whole.values, whole.rest, whole.balanced
     here = rows.gap + problem.weight_gap(w, v)  # infinite outside the dual's domain
     spread = rows.raised + _weights_raised(problem, w, v, off_v)
-    spread += drift * float(np.abs(beta).sum())
-    spread += 2 * ROOM * rest * (rows.off + float(np.abs(f).max(initial=0.0)) * summed(8)) + 4 * UNIT * rows.push
+    spread += drift * whole.mass
+    spread += 2 * ROOM * rest * (rows.off + whole.farthest * summed(8)) + 4 * UNIT * rows.push
     gap = (here + spread) * (1.0 + summed(n + 20))
     penalty = problem.penalty.value(w)
     middle = penalty + rows.losses

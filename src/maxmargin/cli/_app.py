@@ -109,10 +109,11 @@ Header = Annotated[
 @app.command("train")
 def train_command(
     data: Annotated[
-        str,
+        list[str],
         typer.Argument(
             help="A file (CSV, TSV, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz) or "
-            "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes."
+            "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes. "
+            "With --cluster a folder, or any number of Parquet or svmlight files."
         ),
     ],
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
@@ -146,6 +147,9 @@ def train_command(
     device: Annotated[str, typer.Option(help="auto or cpu.")] = "auto",
     format: Format = None,
     header: Header = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler that trains, or local for one on this computer.")
+    ] = None,
     code: Annotated[bool, typer.Option("--code/--no-code", help="Print the Python that does the same.")] = True,
     json: Json = False,
 ) -> None:
@@ -160,6 +164,8 @@ def train_command(
     - `maxmargin train people.csv --target buys --out people.mm`
 
     - `maxmargin train a9a.svm.xz --kernel linear --time-limit 60`
+
+    - `maxmargin train big/*.parquet --target clicked --cluster tcp://scheduler:8786`
     """
     given = {**locals(), "keep": keep or [], "drop": drop or []}
     guarded(lambda screen: start_training(screen, given), json)
@@ -167,12 +173,21 @@ def train_command(
 
 def start_training(screen: Screen, given: dict[str, Any]) -> int:
     """Check the options of ``train`` and run it."""
+    from maxmargin.cli._errors import InputError
     from maxmargin.cli._options import TrainOptions
     from maxmargin.cli._train import train
 
     names = [field.name for field in fields(TrainOptions)]
     options = TrainOptions(**{name: given[name] for name in names})
-    return train(given["data"], options, screen, given["code"])
+    if given["cluster"] is not None:
+        from maxmargin.cli._cluster import train_on_cluster
+
+        return train_on_cluster(given["data"], given["cluster"], options, screen)
+    if len(given["data"]) > 1:
+        raise InputError(
+            f"one file at a time, got {len(given['data'])}; several are the parts of a table with --cluster"
+        )
+    return train(given["data"][0], options, screen, given["code"])
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]

@@ -143,6 +143,8 @@ class Encoder:
         function = self._known.function_name(value)
         if function is not None:
             return {"kind": "function", "name": function}
+        if hasattr(type(value), "ordinary"):  # a machine fitted on a cluster is kept as the one of one computer
+            value = value.ordinary()
         entry = self._known.by_class.get(type(value))
         if entry is None:
             name = f"{type(value).__module__}.{type(value).__qualname__}"

@@ -116,6 +116,7 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
     _strength: ClassVar[str]
     _lists: ClassVar[dict[str, str]]
     _passed: ClassVar[tuple[str, ...]]
+    _search_class: ClassVar[type[Search]] = Search  # on a cluster another
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "param_grid": [dict, list, None],
@@ -249,19 +250,10 @@ class CrossValidated(MetaEstimatorMixin, BaseEstimator):
         limit = math.inf if self.time_limit is None else began + searching * self.time_limit
         with InterruptFlag() as interrupted, single_threaded_blas(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of a cell says it
-            search = Search(
-                cells,
-                trainer,
-                scorer,
-                partial(self._line_parameters, trainer.machine),
-                len(trainer.data.folds),
-                effective_threads(self.n_jobs),
-                self.drop,
-                self.error_score == "raise",
-                limit,
-                interrupted,
-                bar,
-            )
+            search = self._search_class(
+                cells, trainer, scorer, partial(self._line_parameters, trainer.machine), len(trainer.data.folds),
+                effective_threads(self.n_jobs), self.drop, self.error_score == "raise", limit, interrupted, bar,
+            )  # fmt: skip
             ended = search.run()
             found = any(cell.open and cell.known for cell in cells)
             picked = [parameter for name, parameter in self._lists.items() if self._picks(name, parameter)]

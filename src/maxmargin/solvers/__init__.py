@@ -26,8 +26,11 @@ from maxmargin.solvers.many import can_solve_many, solve_many
 from maxmargin.solvers.together import FEW_ROWS, Tasks, Together, can_solve_together, has_room, solve_together
 
 if TYPE_CHECKING:
+    from maxmargin.solvers._precision import Subproblem
+    from maxmargin.solvers._smoothing import RowLosses, SmoothPenalty, smooth_rows
     from maxmargin.solvers.all_classes import AllClassesLinear, AllClassesPoint, AllClassesSolution
     from maxmargin.solvers.all_classes_blocks import AllClassesBlocks
+    from maxmargin.solvers.blocks import Blocks, working_set
     from maxmargin.solvers.dual_gradient import DualGradient
     from maxmargin.solvers.interior_point import InteriorPoint
     from maxmargin.solvers.linear import LINEAR_NAMES, make_linear_solver, require_convex
@@ -47,6 +50,12 @@ _HOMES = {
     "require_convex": "linear",
     "SoftmaxNewton": "softmax",
     "StoredTasks": "stored",
+    "Blocks": "blocks",
+    "Subproblem": "_precision",
+    "working_set": "blocks",
+    "RowLosses": "_smoothing",
+    "SmoothPenalty": "_smoothing",
+    "smooth_rows": "_smoothing",
 }
 
 __all__ = [
@@ -59,6 +68,7 @@ __all__ = [
     "AllClassesLinear",
     "AllClassesPoint",
     "AllClassesSolution",
+    "Blocks",
     "Decomposition",
     "DualGradient",
     "Gram",
@@ -67,11 +77,14 @@ __all__ = [
     "LinearSolution",
     "Plan",
     "Record",
+    "RowLosses",
+    "SmoothPenalty",
     "SoftmaxNewton",
     "Solution",
     "Status",
     "Stopped",
     "StoredTasks",
+    "Subproblem",
     "Tasks",
     "Together",
     "Watch",
@@ -88,6 +101,7 @@ __all__ = [
     "make_solver",
     "plan",
     "require_convex",
+    "smooth_rows",
     "solve_in_step",
     "solve_many",
     "solve_together",
@@ -95,6 +109,7 @@ __all__ = [
     "stretched",
     "untouched",
     "weightless",
+    "working_set",
 ]
 
 #: What a user may pass as ``solver``.

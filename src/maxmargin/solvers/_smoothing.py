@@ -53,10 +53,16 @@ class RowLosses(Protocol):
         """Centre at ``beta`` and narrow the parabolas."""
 
 
-def smooth_rows(backend: NumbaBackend, problem: LinearProblem, start: FloatArray | None, threads: int = 1) -> RowLosses:
-    """The problem's rows as a smooth function of the scores."""
+def smooth_rows(
+    backend: NumbaBackend,
+    problem: LinearProblem,
+    start: FloatArray | None,
+    threads: int = 1,
+    height: float | None = None,
+) -> RowLosses:
+    """The problem's rows as a smooth function of the scores; ``height`` is their unit where it is not theirs to say."""
     if isinstance(problem.loss, Quadratic):
-        return QuadraticRows(backend, problem, start, threads)
+        return QuadraticRows(backend, problem, start, threads, height)
     return SmoothRows(problem)
 
 
@@ -89,14 +95,22 @@ class SmoothRows:
 class QuadraticRows:
     """A loss with a quadratic dual; kinks are smoothed, smooth ones are left as they are."""
 
-    def __init__(self, backend: NumbaBackend, problem: LinearProblem, start: FloatArray | None, threads: int = 1):
+    def __init__(
+        self,
+        backend: NumbaBackend,
+        problem: LinearProblem,
+        start: FloatArray | None,
+        threads: int = 1,
+        height: float | None = None,
+    ):
         self.backend, self.form, self.threads = backend, problem.form, threads
         self.ridge = np.broadcast_to(np.asarray(self.form.ridge, dtype=np.float64), (problem.n,)).copy()
         self.exact = problem.loss.smooth
         self.centre = np.zeros(problem.n) if start is None else start
         self.rate: FloatArray = np.ones(problem.n)
         if not self.exact:
-            height = 1.0 if problem.loss.of_margin else _spread(problem)
+            if height is None:
+                height = 1.0 if problem.loss.of_margin else _spread(problem)
             self.rate = problem.C * ((FIRST_RATE if start is None else WARM_RATE) / height)
 
     @property

@@ -94,7 +94,7 @@ class Blocks:
         beta, qp = part.beta[index], restricted(part.qp, index, part.beta)
         if middle:
             inside = Subproblem(qp, part.gram.within(index), beta, part.f[index])
-            self._solve_middle(inside, goal)
+            self.solve_middle(inside, goal)
             part.gram.entries += inside.gram.entries
         else:
             self._solve_block(qp, part.gram, index, grad[index], beta, goal)
@@ -105,7 +105,7 @@ class Blocks:
         wanted = max(1.3 * len(part.qp.free(part.beta)) + 128, part.qp.n / ROWS_PER_MEMBER, SMALLEST_BLOCK)
         return int(min(self.block_size, 2 ** np.ceil(np.log2(wanted))))
 
-    def _solve_middle(self, part: Subproblem, goal: float) -> None:
+    def solve_middle(self, part: Subproblem, goal: float) -> None:
         """Blocks of a middle set until its violation is at the ``goal``; beta changes in place."""
         moved, crawl, rounds = True, Crawl(), 0
         while moved and not self.watch.must_stop(self.n_iter):
