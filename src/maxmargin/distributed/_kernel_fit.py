@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def publish(
     m = len(coef)
     few = Training(X, y, np.ones(m), np.arange(m), m, scaling=plan.scaling, unscaled=X)
     if plan.labels is not None:
-        labels = plan.labels._replace(label=np.searchsorted(plan.labels.classes, y))
+        labels = replace(plan.labels, label=np.searchsorted(plan.labels.classes, y))
         tasks = labels.scheme.end_to_end(labels.label)
         number = np.repeat(np.arange(len(intercept)), np.diff(tasks.pointers))
         table = labels.scheme.publish(tasks, coef[tasks.rows, number], m)

@@ -7,7 +7,7 @@ the plan, which every call may bring again, and of a state that says which versi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class Plan(NamedTuple):
         labels, y = self.labels, seat.y
         if labels is not None:
             own = np.searchsorted(labels.classes, y[seat.kept])
-            labels = labels._replace(label=own)
+            labels = replace(labels, label=own)
         elif y is not None:
             y = y.astype(np.float64)
         data = Training(rows, y, seat.weight[seat.kept], seat.kept, seat.n, extra=labels)

@@ -105,6 +105,8 @@ class ClusterLinearTasks(Family[LinearOutcome]):
             line[np.searchsorted(used, own)] = np.concatenate([values for _, values in solution.beta])
         W, b = np.array([own.w for own in solutions]), np.array([own.b for own in solutions])
         n_iter = max(own.n_iter for own in solutions)
-        model = LinearFit(W, b, beta, self.plan.cost, n_iter, history_of([own.history for own in solutions]))
+        model = LinearFit(
+            W, b, np.arange(len(used)), beta, self.plan.cost, n_iter, history_of([own.history for own in solutions])
+        )
         write_fit(draft, self.data._replace(kept=used), model, self.plan.scaling)
         draft.traffic_ = self.crew.traffic.copy()

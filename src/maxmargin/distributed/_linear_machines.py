@@ -111,7 +111,7 @@ class LinearOnCluster(OnCluster):
         W, b = np.zeros((tasks, len(point.w))), np.zeros(tasks)
         W[task], b[task] = point
         draft = machine._draft()
-        fit = LinearFit(W, b, np.zeros((tasks, 0)), plan.cost, 0, history_of([()]))
+        fit = LinearFit(W, b, np.zeros(0, dtype=np.intp), np.zeros((tasks, 0)), plan.cost, 0, history_of([()]))
         write_fit(draft, data._replace(kept=np.zeros(0, dtype=np.intp)), fit, plan.scaling)
         save(draft.ordinary(), self.checkpoint)
         warnings.warn(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class LinearPlan(NamedTuple):
         if labels is not None:
             label = np.searchsorted(labels.classes, y[kept])
             counts = labels.factors[label] > 0
-            labels, kept = labels._replace(label=label[counts]), kept[counts]
+            labels, kept = replace(labels, label=label[counts]), kept[counts]
         else:
             y = y.astype(np.float64)
         data = Training(rows, y, seat.weight[kept], kept, seat.n, extra=labels)

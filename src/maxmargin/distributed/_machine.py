@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -134,7 +135,7 @@ class OnCluster:
         check_classes(machine, classes)
         by_class = Training(X, classes, heavy, np.arange(len(heavy)), len(heavy))
         labels = labels_of(by_class, machine.class_weight)
-        return data._replace(extra=labels._replace(label=nothing, scheme=machine._new_scheme(len(labels.classes))))
+        return data._replace(extra=replace(labels, label=nothing, scheme=machine._new_scheme(len(labels.classes))))
 
     def _cluster_family(self, data: Training, crew: Crew, found: Facts) -> Family[Any]:
         """How the machine does the parts of a fit."""
