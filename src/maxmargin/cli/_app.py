@@ -247,6 +247,9 @@ def certify_command(
     unsafe_pickle: Annotated[
         bool, typer.Option("--unsafe-pickle", help="Load a pickled scikit-learn model, running the code in it.")
     ] = False,
+    max_gap: Annotated[
+        float | None, typer.Option(help="Relative gap to be proven; by default what the model was trained to.")
+    ] = None,
     format: Format = None,
     header: Header = None,
     json: Json = False,
@@ -254,7 +257,7 @@ def certify_command(
     """Recompute the proof of a model from the data that it was trained on.
 
     A model of `maxmargin train` remembers its training rows and the checksum of their file. The exit code is 1 if
-    there is no proof.
+    there is no proof, or if it misses the goal: what the model was trained to, or --max-gap.
 
     Examples:
 
@@ -264,9 +267,10 @@ def certify_command(
     """
 
     def work(screen: Screen) -> int:
-        from maxmargin.cli._inspect import certify
+        from maxmargin.cli._inspect import Claim, certify
 
-        return certify(model, data, C, target, changed, unsafe_pickle, screen, format=format, header=header)
+        claim = Claim(C, target, changed, unsafe_pickle, max_gap)
+        return certify(model, data, claim, screen, format=format, header=header)
 
     guarded(work, json)
 

@@ -13,7 +13,7 @@ from maxmargin.cli._data import BUILT_IN, checksum_of, find_target, read_source
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._models import Model, load_model, rows_for
 from maxmargin.cli._print import Screen, counted, figure, listed
-from maxmargin.cli._proof import proof_of, support_of
+from maxmargin.cli._proof import Goal, goal_of, proof_of, support_of
 from maxmargin.multiclass import MARGIN
 from maxmargin.report import Margins
 
@@ -40,7 +40,7 @@ def inspect(path: Path, data: str | None, screen: Screen, **how: Any) -> int:
         if support is not None:
             found.update(zones=support.zones, statuses=statuses, deciding=support.deciding)
         if hasattr(machine, "certificates_"):
-            found["proof"] = proof_of(machine.certificates_)
+            found["proof"] = proof_of(machine.certificates_, goal_of(machine))
         screen.document(found)
     return 0
 
@@ -81,7 +81,7 @@ def about(model: Model) -> list[tuple[str, str]]:
     if hasattr(machine, "support_"):
         pairs.append(("support vectors", f"{len(machine.support_):,}"))
     if getattr(machine, "certificates_", None):
-        pairs.append(("proof", proof_of(machine.certificates_).sentence))
+        pairs.append(("proof", proof_of(machine.certificates_, goal_of(machine)).sentence))
     return pairs
 
 
@@ -127,13 +127,24 @@ def show_support(screen: Screen, support: Margins, statuses: dict[str, int]) -> 
 # -- ``maxmargin certify``: the proof, recomputed from the data by code that shares nothing with the solvers --------
 
 
-def certify(
-    path: Path, data: str, C: float | None, target: str | None, changed: bool, unsafe: bool, screen: Screen, **how: Any
-) -> int:
-    """Print the certificate of a model; the exit code is 1 where there is no proof."""
-    model = load_model(path, unsafe, data)
-    found = training_rows(model, data, target, changed, **how)
-    proof = proof_of(certify_tasks(model.machine, found.X, found.y, C=C))
+class Claim(NamedTuple):
+    """What is asked of ``certify``, besides the model and the data."""
+
+    C: float | None = None
+    target: str | None = None
+    changed: bool = False
+    unsafe: bool = False
+    max_gap: float | None = None  # the model's own goal where nothing is asked
+
+
+def certify(path: Path, data: str, claim: Claim, screen: Screen, **how: Any) -> int:
+    """Print the certificate of a model; the exit code is 1 where there is no proof, or one that misses the goal."""
+    if claim.max_gap is not None and not 0 <= claim.max_gap < 1:
+        raise InputError(f"--max-gap {claim.max_gap:g} is a relative gap; take one from 0 to below 1, such as 1e-3")
+    model = load_model(path, claim.unsafe, data)
+    found = training_rows(model, data, claim.target, claim.changed, **how)
+    goal = goal_of(model.machine) if claim.max_gap is None else Goal(np.inf, claim.max_gap)
+    proof = proof_of(certify_tasks(model.machine, found.X, found.y, C=claim.C), goal)
     checked = "the file is the one that the model was trained on" if found.checked else "the file's checksum is unknown"
     screen.title(f"{path.name}, {len(found.y):,} training rows of {data}")
     screen.pairs(
@@ -151,7 +162,7 @@ def certify(
         screen.document(
             {"model": str(path), "data": data, "checked": found.checked, "rows": len(found.y), "proof": proof}
         )
-    return 0 if proof.holds else 1
+    return 0 if proof.finished else 1
 
 
 # -- The rows that a model was trained on, found again in its data --------------------------------------------------

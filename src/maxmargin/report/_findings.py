@@ -13,6 +13,10 @@ FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
+#: Relative gap above which training that set itself no goal is not finished.
+FINISHED = 1e-2
+
+
 @dataclass(frozen=True)
 class Choice:
     """A decision of the run: what was decided, why, and the option of the command that overrides it."""
@@ -87,6 +91,12 @@ class Proof:
     method: str
     sentence: str
     tasks: int = 1  # binary problems; the figures are the worst one's
+    met: bool | None = None  # whether training reached its goal; None: judged by the gap alone
+
+    @property
+    def finished(self) -> bool:
+        """Whether the certificate holds and training reached its goal."""
+        return self.holds and (self.relative_gap <= FINISHED if self.met is None else self.met)
 
 
 @dataclass(frozen=True)

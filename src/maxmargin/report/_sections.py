@@ -37,12 +37,14 @@ def summary(findings: Findings) -> str:
             )
     if findings.proof is not None:
         proof = findings.proof
-        small = (
-            "relative gap: the objective is at most this far from optimal"
-            if proof.holds
-            else "the certificate does not hold"
-        )
-        tiles.append(("Proof of optimality", number(proof.relative_gap, 2) if proof.holds else "none", small))
+        if not proof.holds:
+            small = "the certificate does not hold"
+        elif proof.finished:
+            small = "relative gap: the objective is at most this far from optimal"
+        else:
+            small = "relative gap: training stopped before its goal, so this is no proof of optimality"
+        what = "Proof of optimality" if proof.finished or not proof.holds else "Not there yet"
+        tiles.append((what, number(proof.relative_gap, 2) if proof.holds else "none", small))
     if findings.support is not None:
         support = findings.support
         small = f"{share(support.vectors / max(1, support.rows), 0)} of {rows(support.rows)}"

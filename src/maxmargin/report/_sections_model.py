@@ -15,8 +15,6 @@ from maxmargin.report._text import count, escaped, finite, foreign, number, rows
 
 #: Most lines and columns of the table of deciding rows.
 MOST_ROWS, MOST_FIELDS = 20, 12
-#: Relative gap above which more training is worth a word.
-FINISHED = 1e-2
 #: What lying in a zone means for a row; other names are shown without a word.
 MEANINGS = {
     "beyond its margin": "right, and safely so: the row has no part in the model",
@@ -90,7 +88,7 @@ def certificate(findings: Findings) -> str:
     if proof.tasks > 1:
         text = "two-class problems, each with its own certificate; the figures are the worst one's"
         lines.append(("problems", count(proof.tasks), text))
-    kind = "proof" if proof.holds else "proof open"
+    kind = "proof" if proof.finished else "proof open"
     return section(
         "certificate",
         title,
@@ -107,12 +105,10 @@ def _holds(proof: Proof) -> str:
 
 
 def _finished(proof: Proof) -> str:
-    if proof.relative_gap <= FINISHED:
+    if proof.finished:
         return "Training is finished."
-    return (
-        f"Training stopped early: up to {share(proof.relative_gap)} of the objective could still be gained by training "
-        "longer."
-    )
+    gain = f"up to {share(proof.relative_gap)} of the objective" if proof.relative_gap < 1 else "nobody knows how much"
+    return f"Training stopped early: {gain} could still be gained by training longer."
 
 
 def _meaning(proof: Proof) -> str:

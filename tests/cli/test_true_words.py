@@ -1,0 +1,56 @@
+"""What the command says of optimality and of usefulness is what was proven and measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin import SVC, io
+
+QUICK = ("--kernel", "rbf", "--no-tune", "--calibration", "none")
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A model whose training was cut short, and its data beside it."""
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(150, 3)).round(3)
+    y = (X[:, 0] + draw.normal(size=150) > 0).astype(int)
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    with pytest.warns(ConvergenceWarning):
+        machine = SVC(C=10, max_iter=1, random_state=0).fit(X, y)
+    io.save(machine, tmp_path / "stopped.mm")
+    return tmp_path / "stopped.mm"
+
+
+def test_what_was_cut_short_is_not_proven_optimal(run, stopped: Path) -> None:
+    shown = run("certify", stopped.name, "rows.npz")
+    assert shown.code == 1
+    assert "not there yet" in shown.text
+    assert "proven optimal" not in shown.text
+    assert "proven optimal" not in run("inspect", stopped.name).text
+
+
+def test_certify_holds_a_model_against_the_gap_that_is_asked_for(run, stopped: Path) -> None:
+    gap = run("certify", stopped.name, "rows.npz", "--json").document["proof"]["relative_gap"]
+    assert gap > 0
+    assert run("certify", stopped.name, "rows.npz", "--max-gap", 1.005 * gap).code == 0
+    assert run("certify", stopped.name, "rows.npz", "--max-gap", 0.995 * gap).code == 1
+    assert run("certify", stopped.name, "rows.npz", "--max-gap", 2).code == 2
+
+
+def test_a_training_that_was_cut_short_writes_its_model_and_says_so(
+    run, flowers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("maxmargin.cli._machine.final_parameters", lambda *_: {"max_iter": 1})
+    shown = run("train", flowers.name, *QUICK, "--C", "100", "--report", "page.html")
+    assert shown.code == 0, shown.text
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (tmp_path / "flowers.mm").exists()
+    assert "not there yet" in shown.text
+    assert "proven optimal" not in shown.text
+    assert "Training stopped early" in page
+    assert "proven optimal" not in page
