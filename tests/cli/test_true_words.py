@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, io
+from maxmargin.certificates import Certificate
+from maxmargin.cli._proof import goal_of, proof_of
 
 QUICK = ("--kernel", "rbf", "--no-tune", "--calibration", "none")
 
@@ -54,3 +57,25 @@ def test_a_training_that_was_cut_short_writes_its_model_and_says_so(
     assert "proven optimal" not in shown.text
     assert "Training stopped early" in page
     assert "proven optimal" not in page
+
+
+def test_no_gap_is_printed_that_float64_cannot_tell_from_none() -> None:
+    tiny = Certificate(
+        primal=12.0, dual=12.0, gap=7e-25, relative_gap=6e-26, kkt=1e-13, feasible=True, holds=True, rounding=6e-25
+    )
+    told = proof_of([tiny], goal_of(SVC()))
+    assert told.gap >= 2**-52 * 12
+    assert told.relative_gap >= 2**-52
+    assert "2.2e-16" in told.sentence
+    assert "2.22e-16" in str(tiny)
+    assert "rounding" in str(tiny)
+    rough = replace(tiny, gap=1e-9, rounding=1e-6, relative_gap=1e-10)
+    assert proof_of([rough], goal_of(SVC())).gap == 1e-6
+    plain = replace(tiny, gap=1e-4, relative_gap=1e-5)
+    assert proof_of([plain], goal_of(SVC())).gap == 1e-4
+
+
+@pytest.mark.parametrize("name", ["wine", "iris"])
+def test_the_rounding_bound_holds_for_real_fits(run, name: str) -> None:
+    proof = run("train", name, "--json", "--kernel", "linear", "--C", "1e-8", "--calibration", "none").document["proof"]
+    assert proof["gap"] >= 2**-52 * proof["primal"]

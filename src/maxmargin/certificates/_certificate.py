@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
 from typing import NamedTuple
+
+#: What float64 keeps of a number near 1.
+EPSILON = 2.0**-52
 
 
 class Definiteness(NamedTuple):
@@ -69,10 +73,24 @@ class Certificate:
         """Whether the gap is no more than what the check itself cannot resolve."""
         return 0 < self.gap <= 2 * self.rounding
 
+    @property
+    def resolution(self) -> float:
+        """The smallest gap worth printing: the rounding of the check, and what float64 keeps of the objective."""
+        size = max(abs(self.primal), abs(self.dual))
+        return max(self.rounding, EPSILON * size if isfinite(size) else 0.0)
+
+    def readable(self) -> Certificate:
+        """The same with a gap that is no smaller than the numbers it is made of can say: to be printed."""
+        size = max(abs(self.primal), abs(self.dual))
+        if not self.gap < self.resolution:
+            return self
+        return replace(self, gap=self.resolution, relative_gap=self.resolution / size if size else self.relative_gap)
+
     def gap_text(self) -> str:
         """The relative gap in words."""
-        what = f"{self.relative_gap:.2e}"
-        return f"at most {what}, the rounding of the check" if self.is_rounding else what
+        what = f"{self.readable().relative_gap:.2e}"
+        rounding = self.is_rounding or self.gap < self.resolution
+        return f"at most {what}, the rounding of the check" if rounding else what
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"does not hold ({self.reason})"

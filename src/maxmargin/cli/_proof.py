@@ -41,7 +41,7 @@ def goal_of(machine: Any) -> Goal:
 def proof_of(certificates: list[Certificate], goal: Goal) -> Proof:
     """The worst certificate, in a sentence."""
     worst = max(certificates, key=lambda c: (not goal.met_by(c), not c.holds, c.relative_gap, c.kkt))
-    met = goal.met_by(worst)
+    met, worst = goal.met_by(worst), worst.readable()
     return Proof(
         worst.primal,
         worst.dual,
