@@ -79,3 +79,23 @@ def test_no_gap_is_printed_that_float64_cannot_tell_from_none() -> None:
 def test_the_rounding_bound_holds_for_real_fits(run, name: str) -> None:
     proof = run("train", name, "--json", "--kernel", "linear", "--C", "1e-8", "--calibration", "none").document["proof"]
     assert proof["gap"] >= 2**-52 * proof["primal"]
+
+
+def test_words_follow_the_method_of_the_proof(run, flowers: Path, tmp_path: Path) -> None:
+    independent = "shares nothing with the code that trained"
+    shown = run("train", flowers.name, *QUICK, "--report", "page.html")
+    assert "given the arithmetic of the compiled kernel" in shown.text
+    assert "--certify full makes it independent" in shown.text
+    assert "kernel values" in shown.text
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert independent not in shown.text + page
+    assert "given the arithmetic of the compiled kernel" in page
+    assert "--certify full makes it independent" in page
+    full = run("train", flowers.name, *QUICK, "--certify", "full", "--report", "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for text in (" ".join(full.text.split()), page):
+        assert independent in text
+        assert "--certify full makes" not in text
+        assert "given the arithmetic" not in text
+    assert 'certify="full"' in full.out
+    assert run("train", flowers.name, "--certify", "half").code == 2

@@ -144,6 +144,9 @@ def train_command(
     time_limit: Annotated[float | None, typer.Option(help="Seconds for tuning and training.")] = None,
     seed: Annotated[int, typer.Option(help="Of the split, the folds and the calibration.")] = 0,
     device: Annotated[str, typer.Option(help="auto or cpu.")] = "auto",
+    certify: Annotated[
+        str, typer.Option(help="auto, or full: a proof by code that shares nothing with the solver, at its price.")
+    ] = "auto",
     format: Format = None,
     header: Header = None,
     code: Annotated[bool, typer.Option("--code/--no-code", help="Print the Python that does the same.")] = True,

@@ -107,6 +107,8 @@ def final_parameters(kernel: str, options: TrainOptions) -> dict[str, Any]:
     found: dict[str, Any] = {} if kernel in ("linear", "rbf") else {"kernel": kernel}
     if kernel != "linear" and options.device != "auto":
         found["device"] = options.device
+    if kernel != "linear" and options.certify != "auto":  # linear machines are always proven from the data alone
+        found["certify"] = options.certify
     return found
 
 

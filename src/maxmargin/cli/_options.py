@@ -37,6 +37,7 @@ class TrainOptions:
     time_limit: float | None = None
     seed: int = 0
     device: str = "auto"
+    certify: str = "auto"
     keep: list[str] = field(default_factory=list)
     drop: list[str] = field(default_factory=list)
     format: str | None = None
@@ -48,6 +49,7 @@ class TrainOptions:
         one_of("--multiclass", self.multiclass, MULTICLASS)
         one_of("--task", self.task, ("classification", "regression"))
         one_of("--class-weight", self.class_weight, ("balanced",))
+        one_of("--certify", self.certify, ("auto", "full"))
         one_of("--device", self.device, ("auto", "cpu"))
         for name, value in (("--C", self.C), ("--gamma", self.gamma), ("--time-limit", self.time_limit)):
             if value is not None and not 0 < value < float("inf"):

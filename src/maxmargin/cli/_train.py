@@ -25,7 +25,7 @@ from maxmargin.cli._machine import Pick, pick_machine
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._prepare import Prepared, prepare
 from maxmargin.cli._print import Screen, figure, progress_on_stderr
-from maxmargin.cli._proof import goal_of, proof_of, support_of
+from maxmargin.cli._proof import goal_of, price_of, proof_of, support_of
 from maxmargin.cli._results import test_results
 from maxmargin.multiclass import MARGIN
 from maxmargin.report import Findings, Notice, write_report
@@ -127,7 +127,7 @@ def find(
         tuning=pick.tuning,
         test=test,
         cross_validated=pick.cross_validated,
-        proof=proof_of(machine.certificates_, goal_of(machine)),
+        proof=proof_of(machine.certificates_, goal_of(machine), price_of(machine, encoded)),
         support=support,
         code=reproduction(prepared, pick, options, data),
         seconds=seconds,
@@ -192,7 +192,7 @@ def show_findings(
         show_confusion(screen, findings)
     screen.title("The proof")
     if findings.proof is not None:
-        screen.paragraph(findings.proof.sentence)
+        screen.paragraph(f"{findings.proof.sentence} {findings.proof.price}".rstrip())
     if findings.support is not None:
         screen.paragraph(
             f"{findings.support.vectors:,} of the {findings.support.rows:,} training rows are support vectors."

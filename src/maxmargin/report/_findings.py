@@ -13,6 +13,14 @@ FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
+#: How a certificate was computed, in words, by its method.
+METHODS = {
+    "recomputed": "an independent proof: every score was computed afresh from the data in float64, by code that shares "
+    "nothing with the code that trained",
+    "bounded": "a proof, given the arithmetic of the compiled kernel: one fresh pass gave every score with a proven "
+    "error, and the rows that it leaves in doubt were recomputed",
+    "estimated": "no proof: scores were only sampled",
+}
 #: Relative gap above which training that set itself no goal is not finished.
 FINISHED = 1e-2
 
@@ -91,7 +99,13 @@ class Proof:
     method: str
     sentence: str
     tasks: int = 1  # binary problems; the figures are the worst one's
+    price: str = ""  # what an independent proof would cost, where this is none
     met: bool | None = None  # whether training reached its goal; None: judged by the gap alone
+
+    @property
+    def how(self) -> str:
+        """How the figures were computed."""
+        return METHODS.get(self.method, self.method)
 
     @property
     def finished(self) -> bool:

@@ -83,7 +83,7 @@ def certificate(findings: Findings) -> str:
             "the worst breach of the conditions of optimality, in units of the margin",
         ),
         ("holds", "yes" if proof.holds else "no", _holds(proof)),
-        ("method", foreign(proof.method, 60), "how the figures were computed"),
+        ("method", foreign(proof.method, 60), foreign(proof.how, 300)),
     ]
     if proof.tasks > 1:
         text = "two-class problems, each with its own certificate; the figures are the worst one's"
@@ -114,8 +114,8 @@ def _finished(proof: Proof) -> str:
 def _meaning(proof: Proof) -> str:
     proves = (
         f"<p><strong>What it proves.</strong> {_finished(proof)} For these training rows, this kernel and these "
-        "parameters no other model has an objective that is lower than the dual. It was computed from the data, by "
-        "code that shares nothing with the code that trained.</p>"
+        "parameters no other model has an objective that is lower than the dual. It is "
+        f"{foreign(proof.how, 300)}.{' ' + foreign(proof.price, 300) if proof.price else ''}</p>"
         if proof.holds
         else "<p><strong>What it proves.</strong> Nothing yet. The model may still be good, and the test results stand "
         "by themselves; but how far it is from the optimum of its own problem is not known.</p>"
