@@ -99,3 +99,54 @@ def test_words_follow_the_method_of_the_proof(run, flowers: Path, tmp_path: Path
         assert "given the arithmetic" not in text
     assert 'certify="full"' in full.out
     assert run("train", flowers.name, "--certify", "half").code == 2
+
+
+def rows_of(path: Path, X: np.ndarray, y: np.ndarray) -> str:
+    lines = [",".join(map(str, [*row, label])) for row, label in zip(X.round(3).tolist(), y.tolist(), strict=True)]
+    names = [f"x{k}" for k in range(X.shape[1])]
+    path.write_text(",".join([*names, "answer"]) + "\n" + "\n".join(lines) + "\n")
+    return path.name
+
+
+def worth(run, tmp_path: Path, y: np.ndarray, *options: str) -> tuple[str, str, str]:
+    """First line of the terminal, first tile of the page and the verdict of `inspect`."""
+    X = np.random.default_rng(1).normal(size=(len(y), 3))
+    X[:, 0] += 3.0 * (y == "strong")
+    name = rows_of(tmp_path / "rows.csv", X, y)
+    shown = run("train", name, *QUICK, "--report", "page.html", *options)
+    assert shown.code == 0, shown.text
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    tile = page.split('<dl class="figures">')[1].split("</div>")[0]
+    assert "an optimal model of noise is optimal, too" in page
+    assert "whether the model is of use, the verdict says" in page
+    first = " ".join(shown.out.split("\n!")[0].split("\n\n")[0].split())
+    return first, tile, run("inspect", "rows.mm").text
+
+
+def test_frauds_that_are_never_found_are_the_first_thing_said(run, tmp_path: Path) -> None:
+    y = np.where(np.arange(1000) % 125 == 0, "fraud", "fine")
+    for said in worth(run, tmp_path, y):
+        assert "not better than always answering 'fine'" in said.lower().replace("&#x27;", "'")
+        assert "none of the 2 rows of 'fraud'" in said.replace("&#x27;", "'")
+
+
+def test_random_labels_are_worth_nothing(run, tmp_path: Path) -> None:
+    y = np.random.default_rng(5).choice(["yes", "no"], 300)
+    for said in worth(run, tmp_path, y):
+        assert "not better than always answering" in said.lower()
+
+
+def test_random_numbers_are_worth_nothing(run, tmp_path: Path) -> None:
+    y = np.random.default_rng(5).normal(size=300).round(4)
+    for said in worth(run, tmp_path, y):
+        assert "not better than always answering the mean" in said.lower()
+        assert "R2" in said
+
+
+def test_a_model_of_worth_is_better_and_its_interval_is_shown(run, tmp_path: Path) -> None:
+    y = np.random.default_rng(5).choice(["strong", "weak"], 400)
+    first, tile, inspected = worth(run, tmp_path, y)
+    assert first.startswith("Verdict: Better than always answering")
+    for said in (first, tile, inspected):
+        assert "95 % interval" in said
+        assert "not better" not in said.lower()

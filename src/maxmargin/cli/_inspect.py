@@ -67,6 +67,8 @@ def about(model: Model) -> list[tuple[str, str]]:
         pairs.append(("target", f"{record.get('target')} ({record.get('task')})"))
         names = [column["name"] for column in record.get("columns", ())]
         pairs.append(("columns", listed(names, 8) if names else f"{record.get('features')} features"))
+        if record.get("verdict"):
+            pairs.append(("verdict", record["verdict"]))
         metrics = record.get("metrics", {})
         pairs.append(
             ("on test rows", ", ".join(f"{name} {figure(value)}" for name, value in list(metrics.items())[:3]))
@@ -155,7 +157,7 @@ def certify(path: Path, data: str, claim: Claim, screen: Screen, **how: Any) -> 
             ("dual", f"{proof.dual:.9g}"),
             ("gap", f"{proof.gap:.3g} ({proof.relative_gap:.3g} relative)"),
             ("KKT violation", f"{proof.kkt:.3g}"),
-            ("verdict", proof.sentence),
+            ("says", proof.sentence),
         ]
     )
     if screen.for_program:

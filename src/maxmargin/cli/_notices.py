@@ -11,8 +11,8 @@ from maxmargin.cli._print import counted, figure, listed, share
 from maxmargin.io import Table
 from maxmargin.report import Notice
 
-#: The rarest class has less than this share of what it would have if all were equal.
-IMBALANCED = 0.3
+#: The rarest class has less than this share of what it would have if all were equal: of two classes, and of more.
+IMBALANCED_PAIR, IMBALANCED = 0.2, 0.4
 #: One column alone that is right this often about rows it has not seen gives the answer away.
 SUSPECT = 0.99
 #: Most rows and columns looked at for leakage.
@@ -96,12 +96,18 @@ def duplicates(copies: np.ndarray, y: np.ndarray, together: bool) -> Notice | No
     return Notice("duplicates", text)
 
 
+def is_imbalanced(y: np.ndarray) -> bool:
+    """Whether the rarest class has much less than its even share of the rows."""
+    counts = np.unique(y, return_counts=True)[1]
+    return bool(counts.min() * len(counts) < (IMBALANCED_PAIR if len(counts) == 2 else IMBALANCED) * len(y))
+
+
 def imbalance(y: np.ndarray) -> Notice | None:
     """A class that is much rarer than the others."""
     counts = Counter(y.tolist())
     rarest, number = min(counts.items(), key=lambda item: item[1])
     commonest, most = counts.most_common(1)[0]
-    if number * len(counts) >= IMBALANCED * len(y):
+    if not is_imbalanced(y):
         return None
     return Notice(
         "imbalance",

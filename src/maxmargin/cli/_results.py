@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from sklearn import metrics as m
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from maxmargin.cli._notices import is_imbalanced
 from maxmargin.report import Test
 
 #: Samples of the test rows behind an interval, and the most rows that are sampled.
@@ -41,10 +42,13 @@ def test_results(model: Any, X: Any, y: np.ndarray, y_train: np.ndarray, classif
         plain = {name: float(metric(y, guess)) for name, metric in NUMBERS.items()}
         intervals = {name: sampled(metric, y, predicted, seed) for name, metric in NUMBERS.items()}
         return Test(found, plain, intervals, y, predicted)
-    return class_results(model, X, y, predicted, guess, seed)
+    headline = "balanced accuracy" if is_imbalanced(y_train) else "accuracy"
+    return class_results(model, X, y, predicted, guess, seed, headline)
 
 
-def class_results(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray, guess: np.ndarray, seed: int) -> Test:
+def class_results(
+    model: Any, X: Any, y: np.ndarray, predicted: np.ndarray, guess: np.ndarray, seed: int, headline: str
+) -> Test:
     """Test results of a classifier."""
     scores = np.asarray(model.decision_function(X))
     probabilities = np.asarray(model.predict_proba(X)) if hasattr(model, "predict_proba") else None
@@ -63,7 +67,16 @@ def class_results(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray, gues
         plain["log loss"] = float(m.log_loss(y, np.tile(shares, (len(y), 1)), labels=labels))
     confusion = np.asarray(m.confusion_matrix(y, predicted, labels=labels))
     return Test(
-        found, plain, intervals, y, predicted, [str(label) for label in labels], confusion, scores, probabilities
+        found,
+        plain,
+        intervals,
+        y,
+        predicted,
+        [str(label) for label in labels],
+        confusion,
+        scores,
+        probabilities,
+        headline,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 import time
 import warnings
 from collections import Counter
@@ -28,7 +29,7 @@ from maxmargin.cli._print import Screen, figure, progress_on_stderr
 from maxmargin.cli._proof import goal_of, price_of, proof_of, support_of
 from maxmargin.cli._results import test_results
 from maxmargin.multiclass import MARGIN
-from maxmargin.report import Findings, Notice, write_report
+from maxmargin.report import Choice, Findings, Notice, verdict_of, write_report
 
 #: Fits of more rows than this show their progress.
 LONG_FIT = 5_000
@@ -44,7 +45,8 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
     check_writable(options.report, "--report", data, out)
     source = read_source(data, format=options.format, header=options.header)
     seconds = {"read": time.perf_counter() - began}
-    screen.line(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", "bold")
+    if screen.live:
+        print(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", file=sys.stderr)
     prepared = prepare(source, options)
     model, pick, ended = fit(prepared, options, screen, began, seconds)
     replaced = out.exists()
@@ -58,6 +60,12 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
     if screen.for_program:
         screen.document(summary(findings, out, options.report))
     return INTERRUPTED if ended or finishing.pressed else 0
+
+
+def data_choice(prepared: Prepared) -> Choice:
+    """What was read."""
+    table = prepared.source.table
+    return Choice("data", prepared.source.name, f"{len(table):,} rows, {width_of(table)} columns")
 
 
 def width_of(table: Any) -> str:
@@ -123,7 +131,7 @@ def find(
         test_rows=len(prepared.test),
         columns=prepared.chosen.columns,
         notices=[*prepared.notices, *(Notice("training", remark) for remark in pick.remarks)],
-        choices=[*prepared.choices, *pick.choices],
+        choices=[data_choice(prepared), *prepared.choices, *pick.choices],
         tuning=pick.tuning,
         test=test,
         cross_validated=pick.cross_validated,
@@ -138,7 +146,7 @@ def find(
 
 def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> dict[str, Any]:
     """What a model file remembers about its training."""
-    chosen = prepared.chosen
+    chosen, verdict = prepared.chosen, verdict_of(findings)
     return {
         "data": prepared.source.name,
         "sha256": prepared.source.checksum,
@@ -155,6 +163,7 @@ def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> 
         "test_rows": prepared.rows[prepared.test],
         "choices": [asdict(choice) for choice in findings.choices],
         "metrics": findings.test.metrics,
+        "verdict": "" if verdict is None else verdict.sentence,
         "code": findings.code,
         "created": findings.created,
         "versions": versions(),
@@ -181,7 +190,10 @@ MOST_CLASSES = 12
 def show_findings(
     screen: Screen, findings: Findings, out: Path, replaced: bool, report: Path | None, show_code: bool
 ) -> None:
-    """Print everything."""
+    """Print everything, what the model is worth first."""
+    verdict = verdict_of(findings)
+    if verdict is not None:
+        screen.line(f"Verdict: {verdict.sentence}", "bold" if verdict.kind == "better" else "bold red")
     for notice in findings.notices:
         screen.notice(notice.text)
     screen.title("What was chosen, and why")
@@ -193,6 +205,7 @@ def show_findings(
     screen.title("The proof")
     if findings.proof is not None:
         screen.paragraph(f"{findings.proof.sentence} {findings.proof.price}".rstrip())
+        screen.paragraph("That is about training, not about use: what the model is worth, the verdict above says.")
     if findings.support is not None:
         screen.paragraph(
             f"{findings.support.vectors:,} of the {findings.support.rows:,} training rows are support vectors."
@@ -244,6 +257,7 @@ def summary(findings: Findings, out: Path, report: Path | None) -> dict[str, Any
         "columns": [asdict(column) for column in findings.columns],
         "notices": [asdict(notice) for notice in findings.notices],
         "choices": [asdict(choice) for choice in findings.choices],
+        "verdict": verdict_of(findings),
         "metrics": test.metrics,
         "intervals": test.intervals,
         "baseline": test.baseline,

@@ -2,6 +2,7 @@
 
 from maxmargin.report._findings import METHODS, Choice, Column, Findings, Margins, Notice, Proof, Test, Tuning
 from maxmargin.report._page import render, require_writable, write_report
+from maxmargin.report._verdict import Verdict, verdict_of
 
 __all__ = [
     "METHODS",
@@ -13,7 +14,9 @@ __all__ = [
     "Proof",
     "Test",
     "Tuning",
+    "Verdict",
     "render",
     "require_writable",
+    "verdict_of",
     "write_report",
 ]

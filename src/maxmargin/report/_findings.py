@@ -84,6 +84,12 @@ class Test:
     confusion: IntArray | None = None  # (truth, answer)
     scores: FloatArray | None = None  # decision values of two classes; (rows, classes) beyond
     probabilities: FloatArray | None = None  # (rows, classes) of a calibrated model
+    headline: str = ""  # the metric that the model is judged by; the first one where nothing is said
+
+    @property
+    def judged_by(self) -> str:
+        """The metric that says what the model is worth; empty where there is none."""
+        return self.headline if self.headline in self.metrics else next(iter(self.metrics), "")
 
 
 @dataclass(frozen=True)

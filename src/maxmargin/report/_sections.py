@@ -10,6 +10,7 @@ from maxmargin.report._charts import count_chart, tuning_charts
 from maxmargin.report._findings import Column, Findings, Tuning
 from maxmargin.report._html import capped, charts, folded, missing, section, table
 from maxmargin.report._text import count, escaped, foreign, metric, number, rows, seconds, share
+from maxmargin.report._verdict import guess_of, verdict_of
 
 #: Most lines of a table, so that the page of a million columns can still be opened.
 MOST_COLUMNS, MOST_NOTICES, MOST_CELLS = 300, 100, 6
@@ -25,22 +26,24 @@ KINDS = {
 
 def summary(findings: Findings) -> str:
     """The few figures that matter, and a sentence about each."""
-    test = findings.test
     tiles = []
+    found = verdict_of(findings)
+    if found is not None:
+        tiles.append(("Verdict", foreign(found.short[0].upper() + found.short[1:], 100), foreign(found.sentence, 800)))
+    test = findings.test
     if test.metrics:
-        name, value = next(iter(test.metrics.items()))
+        name = test.judged_by
         small = f"on {rows(findings.test_rows)} held back{_between(findings, name)}"
-        tiles.append((f"Test {escaped(name)}", metric(name, value), small))
+        tiles.append((f"Test {escaped(name)}", metric(name, test.metrics[name]), small))
         if name in test.baseline:
-            tiles.append(
-                (f"Baseline {escaped(name)}", metric(name, test.baseline[name]), "an answer that looks at no column")
-            )
+            guess = f"{foreign(guess_of(findings), 60)}, which looks at no column"
+            tiles.append((f"Baseline {escaped(name)}", metric(name, test.baseline[name]), guess))
     if findings.proof is not None:
         proof = findings.proof
         if not proof.holds:
             small = "the certificate does not hold"
         elif proof.finished:
-            small = "relative gap: the objective is at most this far from optimal"
+            small = "relative gap: training could do no better; whether the model is of use, the verdict says"
         else:
             small = "relative gap: training stopped before its goal, so this is no proof of optimality"
         what = "Proof of optimality" if proof.finished or not proof.holds else "Not there yet"
@@ -49,7 +52,8 @@ def summary(findings: Findings) -> str:
         support = findings.support
         small = f"{share(support.vectors / max(1, support.rows), 0)} of {rows(support.rows)}"
         tiles.append(("Support vectors", count(support.vectors), small))
-    figures = "".join(f"<div><dt>{a}</dt><dd>{b} <small>{c}</small></dd></div>" for a, b, c in tiles)
+    kind = {"Verdict": f' class="verdict {found.kind.replace(" ", "-")}"'} if found is not None else {}
+    figures = "".join(f"<div{kind.get(a, '')}><dt>{a}</dt><dd>{b} <small>{c}</small></dd></div>" for a, b, c in tiles)
     shown = f'<dl class="figures">{figures}</dl>' if tiles else ""
     return section("summary", "In short", shown, f"<p>{_sentence(findings)}</p>")
 

@@ -121,7 +121,8 @@ def _meaning(proof: Proof) -> str:
         "by themselves; but how far it is from the optimum of its own problem is not known.</p>"
     )
     return proves + (
-        "<p><strong>What it does not prove.</strong> That the model is right about new rows, or that the kernel, the "
+        "<p><strong>What it does not prove.</strong> That the model is of any use: an optimal model of noise is "
+        "optimal, too. Nor that it is right about new rows, or that the kernel, the "
         "parameters and the columns were well chosen. For these look at the <a href='#test'>test results</a>.</p>"
     )
 

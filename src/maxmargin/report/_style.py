@@ -37,6 +37,10 @@ pre{background:var(--panel);border:1px solid var(--line);border-radius:6px;paddi
 .figures dt{color:var(--muted);font-size:.85rem}
 .figures dd{margin:0;font-size:1.45rem;font-weight:600;line-height:1.3;overflow-wrap:normal}
 .figures dd small{display:block;font-size:.8rem;font-weight:400;color:var(--muted);line-height:1.4}
+.figures .verdict{grid-column:1/-1;border-left:4px solid var(--good)}
+.figures .verdict.unsure{border-left-color:var(--note-line)}
+.figures .verdict.not-better{border-left-color:var(--zone4)}
+.figures .verdict small{font-size:.95rem;color:var(--ink)}
 .scroll{overflow-x:auto;max-width:100%}
 table{border-collapse:collapse;margin:.6rem 0;font-size:.92rem;min-width:13rem}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
