@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import SVC, io
 from maxmargin.certificates import Certificate
 from maxmargin.cli._proof import goal_of, proof_of
+from maxmargin.cli._results import combined, recalls
 
 QUICK = ("--kernel", "rbf", "--no-tune", "--calibration", "none")
 
@@ -127,6 +128,8 @@ def test_frauds_that_are_never_found_are_the_first_thing_said(run, tmp_path: Pat
     y = np.where(np.arange(1000) % 125 == 0, "fraud", "fine")
     for said in worth(run, tmp_path, y):
         assert "not better than always answering 'fine'" in said.lower().replace("&#x27;", "'")
+    for said in worth(run, tmp_path, y, "--threshold", "99"):
+        assert "not better than always answering 'fine'" in said.lower().replace("&#x27;", "'")
         assert "none of the 2 rows of 'fraud'" in said.replace("&#x27;", "'")
 
 
@@ -150,3 +153,18 @@ def test_a_model_of_worth_is_better_and_its_interval_is_shown(run, tmp_path: Pat
     for said in (first, tile, inspected):
         assert "95 % interval" in said
         assert "not better" not in said.lower()
+
+
+def test_two_rows_of_a_class_prove_little() -> None:
+    truth = np.array(["rare"] * 2 + ["usual"] * 198)
+    answer = np.array(["rare"] * 2 + ["rare"] * 180 + ["usual"] * 18)  # nearly everything is called rare
+    low, high = combined(recalls(truth, answer), (1.0 + 18 / 198) / 2)
+    assert low < 0.5 < (1.0 + 18 / 198) / 2 < high
+    draw = np.random.default_rng(0)  # of many such tests the interval holds the truth in about 95 %
+    inside = 0
+    for _ in range(400):
+        hits, alarms = draw.binomial(8, 0.7), draw.binomial(200, 0.9)
+        value = (hits / 8 + alarms / 200) / 2
+        low, high = combined([(hits, 8, 0.5), (alarms, 200, 0.5)], value)
+        inside += low <= 0.8 <= high
+    assert inside >= 370

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import maxmargin
+from maxmargin.cli import _arguments as arguments
 from maxmargin.cli._errors import FAILED, close_quietly, exit_code_of, trace_of, words_of
 from maxmargin.cli._print import Screen
 from maxmargin.playground import PORT
@@ -95,62 +96,37 @@ def guarded(work: Callable[[Screen], int | None], for_program: bool = False) -> 
         raise typer.Exit(code)
 
 
-Json = Annotated[
-    bool, typer.Option("--json", help="One JSON document on standard output; text goes to standard error.")
-]
-Format = Annotated[
-    str | None, typer.Option(help="csv, svmlight, parquet, arrow or npz, if the file's name does not tell.")
-]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line of a CSV holds names.")
-]
-
-
 @app.command("train")
 def train_command(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A file (CSV, TSV, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz) or "
-            "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes."
-        ),
-    ],
-    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where to save the model; the data's name with .mm by default.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page about the run, one HTML file.")] = None,
-    kernel: Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")] = None,
-    C: Annotated[float | None, typer.Option("--C", help="Cost of errors.")] = None,
-    gamma: Annotated[float | None, typer.Option(help="Width of the kernel.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Regression: errors up to this cost nothing.")] = None,
-    tune: Annotated[
-        bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")
-    ] = True,
-    multiclass: Annotated[str | None, typer.Option(help="ovo, ovr, code, crammer-singer or weston-watkins.")] = None,
-    calibration: Annotated[
-        str | None, typer.Option(help="Probabilities: none, sigmoid, isotonic or venn-abers.")
-    ] = None,
-    class_weight: Annotated[
-        str | None, typer.Option(help="balanced: rare classes count as much as common ones.")
-    ] = None,
-    scale: Annotated[bool | None, typer.Option("--scale/--no-scale", help="Scale columns to unit variance.")] = None,
-    task: Annotated[str | None, typer.Option(help="classification or regression.")] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="Column that must not be left out; may be repeated.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
-    test_size: Annotated[float, typer.Option(help="Share of the rows to test on.")] = 0.2,
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
-    scoring: Annotated[str | None, typer.Option(help="scikit-learn's scorer to choose by, such as f1_macro.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for tuning and training.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the split, the folds and the calibration.")] = 0,
-    device: Annotated[str, typer.Option(help="auto or cpu.")] = "auto",
-    certify: Annotated[
-        str, typer.Option(help="auto, or full: a proof by code that shares nothing with the solver, at its price.")
-    ] = "auto",
-    format: Format = None,
-    header: Header = None,
-    code: Annotated[bool, typer.Option("--code/--no-code", help="Print the Python that does the same.")] = True,
-    json: Json = False,
+    data: arguments.TrainData,
+    target: arguments.Target = None,
+    out: arguments.Out = None,
+    report: arguments.Report = None,
+    kernel: arguments.Kernel = None,
+    C: arguments.C = None,
+    gamma: arguments.Gamma = None,
+    epsilon: arguments.Epsilon = None,
+    tune: arguments.Tune = True,
+    multiclass: arguments.Multiclass = None,
+    calibration: arguments.Calibration = None,
+    class_weight: arguments.ClassWeight = None,
+    threshold: arguments.Threshold = None,
+    cost: arguments.Cost = None,
+    scale: arguments.Scale = None,
+    task: arguments.Task = None,
+    keep: arguments.Keep = None,
+    drop: arguments.Drop = None,
+    test_size: arguments.TestSize = 0.2,
+    folds: arguments.Folds = 5,
+    scoring: arguments.Scoring = None,
+    time_limit: arguments.TimeLimit = None,
+    seed: arguments.Seed = 0,
+    device: arguments.Device = "auto",
+    certify: arguments.Certify = "auto",
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    code: arguments.Code = True,
+    json: arguments.Json = False,
 ) -> None:
     """Train, tune, test and certify a model of a table, and save it.
 
@@ -170,9 +146,10 @@ def train_command(
 
 def start_training(screen: Screen, given: dict[str, Any]) -> int:
     """Check the options of ``train`` and run it."""
-    from maxmargin.cli._options import TrainOptions
+    from maxmargin.cli._options import TrainOptions, read_cost
     from maxmargin.cli._train import train
 
+    given = {**given, "cost": read_cost(given["cost"])}
     names = [field.name for field in fields(TrainOptions)]
     options = TrainOptions(**{name: given[name] for name in names})
     return train(given["data"], options, screen, given["code"])
@@ -191,9 +168,9 @@ def predict_command(
     coverage: Annotated[
         float | None, typer.Option(help="Also sets of classes that hold the truth this often, such as 0.95.")
     ] = None,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    json: arguments.Json = False,
 ) -> None:
     """Answers for the rows of a file of any size.
 
@@ -223,9 +200,9 @@ def inspect_command(
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="Its training data; found by name if they are at hand.")
     ] = None,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    json: arguments.Json = False,
 ) -> None:
     """What a model is: kernel, parameters, certificate, zones, statuses, and the rows that decide.
 
@@ -253,9 +230,9 @@ def certify_command(
     max_gap: Annotated[
         float | None, typer.Option(help="Relative gap to be proven; by default what the model was trained to.")
     ] = None,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    json: arguments.Json = False,
 ) -> None:
     """Recompute the proof of a model from the data that it was trained on.
 
@@ -284,9 +261,9 @@ def convert_command(
     out: Annotated[Path, typer.Argument(help="Where to write; its ending is the format.")],
     target: Target = None,
     features: Annotated[int, typer.Option(help="Of LIBSVM's training data, if more than its file mentions.")] = 0,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    json: arguments.Json = False,
 ) -> None:
     """Models between .mm, LIBSVM's and LIBLINEAR's .model and .onnx; data between tables and svmlight.
 
@@ -316,9 +293,9 @@ def compare_command(
         bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")
     ] = True,
     seed: Annotated[int, typer.Option(help="Of the split and the folds.")] = 0,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    json: arguments.Json = False,
 ) -> None:
     """The same machine by maxmargin and by scikit-learn: time, score and certified gap on your data.
 
@@ -339,7 +316,7 @@ def compare_command(
 
 
 @app.command("datasets")
-def datasets_command(json: Json = False) -> None:
+def datasets_command(json: arguments.Json = False) -> None:
     """The built-in sets, which stand where a file does."""
 
     def work(screen: Screen) -> int:
@@ -351,7 +328,7 @@ def datasets_command(json: Json = False) -> None:
 
 
 @app.command("doctor")
-def doctor_command(json: Json = False) -> None:
+def doctor_command(json: arguments.Json = False) -> None:
     """Versions, back ends, threads, memory plan, extras, and a fit to see whether all is well."""
 
     def work(screen: Screen) -> int:

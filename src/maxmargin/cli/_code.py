@@ -28,19 +28,33 @@ def reproduction(prepared: Prepared, pick: Pick, options: TrainOptions, data: st
         "model = Pipeline(",
         "    [",
         *steps,
-        f'        ("machine", {call(pick.class_name, pick.params)}),',
+        f'        ("machine", {machine_call(pick)}),',
         "    ]",
         ")",
         "model.fit(X[train], y[train])",
         'print("score on the test rows:", model.score(X[test], y[test]))',
-        'print(model["machine"].certificate_)',
+        f'print(model["machine"]{".estimator_" if pick.cuts is not None else ""}.certificate_)',
     ]
     return "\n".join(lines) + "\n"
 
 
+def machine_call(pick: Pick) -> str:
+    """The machine, and the cut around it."""
+    machine = call(pick.class_name, pick.params)
+    if pick.cuts is None:
+        return machine
+    how = f'threshold={pick.cuts.threshold!r}, response_method="decision_function"'
+    return f"FixedThresholdClassifier({machine}, {how})"
+
+
 def import_lines(prepared: Prepared, pick: Pick, more: list[str]) -> list[str]:
     """What the script imports, in the usual order."""
-    theirs = [*more, "from sklearn.model_selection import train_test_split", "from sklearn.pipeline import Pipeline"]
+    cut = "FixedThresholdClassifier, " if pick.cuts is not None else ""
+    theirs = [
+        *more,
+        f"from sklearn.model_selection import {cut}train_test_split",
+        "from sklearn.pipeline import Pipeline",
+    ]
     ours = [f"from maxmargin import {pick.class_name}"]
     if prepared.source.built_in:
         theirs.append(f"from sklearn.datasets import load_{prepared.source.name}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.model_selection import FixedThresholdClassifier
 
 from maxmargin import inspection
 from maxmargin.certificates import certify_tasks
@@ -76,6 +77,8 @@ def about(model: Model) -> list[tuple[str, str]]:
     if model.whole is not machine:
         steps = [type(step).__name__ for _, step in model.whole.steps[:-1]]
         pairs.append(("before it", " -> ".join(steps) or "nothing"))
+    if isinstance(model.answering, FixedThresholdClassifier):
+        pairs.append(("cut", f"score {figure(model.answering.threshold)}; the hyperplane has 0"))
     pairs.append(("kernel", str(getattr(machine, "kernel_", "linear"))))
     pairs.append(("parameters", parameters(machine)))
     if hasattr(machine, "classes_"):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from maxmargin import io
@@ -32,14 +33,25 @@ class Model(NamedTuple):
     @property
     def machine(self) -> Any:
         """The machine at the end."""
-        last = self.whole[-1] if isinstance(self.whole, Pipeline) else self.whole
-        return getattr(last, "best_estimator_", last)
+        return machine_in(self.answering)
+
+    @property
+    def answering(self) -> Any:
+        """What gives the answers: the machine, or the cut around it."""
+        return self.whole[-1] if isinstance(self.whole, Pipeline) else self.whole
 
     def encoded(self, X: Any) -> Any:
         """Rows as the machine sees them."""
         if isinstance(self.whole, Pipeline) and len(self.whole) > 1:
             return self.whole[:-1].transform(X)
         return X
+
+
+def machine_in(last: Any) -> Any:
+    """The machine at the end of a pipeline, without the cut or the search around it."""
+    if isinstance(last, FixedThresholdClassifier):
+        last = getattr(last, "estimator_", last.estimator)
+    return getattr(last, "best_estimator_", last)
 
 
 def kind_of(path: Path) -> str:

@@ -13,6 +13,8 @@ from maxmargin.report import Notice
 
 #: The rarest class has less than this share of what it would have if all were equal: of two classes, and of more.
 IMBALANCED_PAIR, IMBALANCED = 0.2, 0.4
+#: Below this share it is worth a word.
+UNEVEN = 0.3
 #: One column alone that is right this often about rows it has not seen gives the answer away.
 SUSPECT = 0.99
 #: Most rows and columns looked at for leakage.
@@ -107,13 +109,19 @@ def imbalance(y: np.ndarray) -> Notice | None:
     counts = Counter(y.tolist())
     rarest, number = min(counts.items(), key=lambda item: item[1])
     commonest, most = counts.most_common(1)[0]
+    uneven = f"Class {rarest} has {share(number / len(y))} of the rows and {commonest} has {share(most / len(y))}."
     if not is_imbalanced(y):
-        return None
+        if number * len(counts) >= UNEVEN * len(y):
+            return None
+        return Notice(
+            "imbalance",
+            f"{uneven} Look at balanced accuracy and the confusion of classes rather than at accuracy; --class-weight "
+            "balanced makes rare classes count as much as common ones.",
+        )
     return Notice(
         "imbalance",
-        f"Class {rarest} has {share(number / len(y))} of the rows and {commonest} has {share(most / len(y))}. Look at "
-        "balanced accuracy and the confusion of classes rather than at accuracy; --class-weight balanced makes rare "
-        "classes count as much as common ones.",
+        f"{uneven} So models are compared by balanced accuracy, with and without class weights, and of two classes "
+        "the cut is chosen on held-out scores (--scoring, --class-weight, --threshold, --cost). Accuracy would say little.",
     )
 
 

@@ -38,6 +38,8 @@ class TrainOptions:
     seed: int = 0
     device: str = "auto"
     certify: str = "auto"
+    threshold: float | None = None
+    cost: tuple[float, float] | None = None  # of a missed row, and of a false alarm
     keep: list[str] = field(default_factory=list)
     drop: list[str] = field(default_factory=list)
     format: str | None = None
@@ -48,7 +50,7 @@ class TrainOptions:
         one_of("--calibration", self.calibration, CALIBRATIONS)
         one_of("--multiclass", self.multiclass, MULTICLASS)
         one_of("--task", self.task, ("classification", "regression"))
-        one_of("--class-weight", self.class_weight, ("balanced",))
+        one_of("--class-weight", self.class_weight, ("balanced", "none"))
         one_of("--certify", self.certify, ("auto", "full"))
         one_of("--device", self.device, ("auto", "cpu"))
         for name, value in (("--C", self.C), ("--gamma", self.gamma), ("--time-limit", self.time_limit)):
@@ -62,9 +64,29 @@ class TrainOptions:
             raise InputError(f"--folds {self.folds} must be 2 to 20")
         if not 0 <= self.seed < 2**32:
             raise InputError(f"--seed {self.seed} must be 0 to {2**32 - 1}")
+        if self.threshold is not None and not abs(self.threshold) < float("inf"):
+            raise InputError(f"--threshold {self.threshold:g} is a score; take a finite number")
+        if self.threshold is not None and self.cost is not None:
+            raise InputError("--threshold is the cut itself and --cost has it chosen; leave one of them out")
         if self.gamma is not None and self.kernel == "linear":
             raise InputError("--gamma is the width of a kernel, and --kernel linear has none; leave one of them out")
         check_scoring(self.scoring)
+
+
+def read_cost(text: str | None) -> tuple[float, float] | None:
+    """'10:1' as numbers: what a missed row costs, and a false alarm."""
+    if text is None:
+        return None
+    try:
+        missed, alarm = map(float, text.split(":"))
+    except ValueError:
+        missed = alarm = 0.0
+    if not (0 < missed < float("inf") and 0 < alarm < float("inf")):
+        raise InputError(
+            f"--cost {text!r} must be two numbers above 0, such as 10:1 if missing a row of the rarer class costs as "
+            "much as ten false alarms"
+        )
+    return missed, alarm
 
 
 def one_of(option: str, value: str | None, known: tuple[str, ...]) -> None:

@@ -106,7 +106,7 @@ def destination(out: Path | None) -> Iterator[TextIO]:
 def answers(model: Model, X: Any, coverage: float | None) -> tuple[list[str], list[np.ndarray]]:
     """(names, columns): the prediction, then scores, probabilities and sets, where the model has them."""
     rows, machine = model.encoded(X), model.machine
-    names, columns = ["prediction"], [np.asarray(machine.predict(rows))]
+    names, columns = ["prediction"], [np.asarray(model.answering.predict(rows))]
     classes = [str(label) for label in getattr(machine, "classes_", ())]
     if hasattr(machine, "decision_function"):
         scores = np.asarray(machine.decision_function(rows))

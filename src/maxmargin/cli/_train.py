@@ -14,22 +14,26 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 import maxmargin
 from maxmargin import io
 from maxmargin.cli._code import reproduction
+from maxmargin.cli._cut import check_cut, choose_cut
 from maxmargin.cli._data import read_source
 from maxmargin.cli._errors import INTERRUPTED, Finishing, InputError, check_writable
 from maxmargin.cli._machine import Pick, pick_machine
+from maxmargin.cli._models import machine_in
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._prepare import Prepared, prepare
 from maxmargin.cli._print import Screen, figure, progress_on_stderr
 from maxmargin.cli._proof import goal_of, price_of, proof_of, support_of
 from maxmargin.cli._results import test_results
 from maxmargin.multiclass import MARGIN
-from maxmargin.report import Choice, Findings, Notice, verdict_of, write_report
+from maxmargin.report import Choice, Cuts, Findings, Notice, verdict_of, write_report
 
 #: Fits of more rows than this show their progress.
 LONG_FIT = 5_000
@@ -48,6 +52,7 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
     if screen.live:
         print(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", file=sys.stderr)
     prepared = prepare(source, options)
+    check_cut(prepared.y, prepared.classifies, options)
     model, pick, ended = fit(prepared, options, screen, began, seconds)
     replaced = out.exists()
     with Finishing() as finishing:
@@ -85,6 +90,9 @@ def fit(prepared: Prepared, options: TrainOptions, screen: Screen, began: float,
     pick = pick_machine(X, y, prepared.classifies, options, screen)
     seconds["tune"] = time.perf_counter() - start
     start = time.perf_counter()
+    pick.cuts = choose_cut(pick, X, y, options, None if options.time_limit is None else began + options.time_limit)
+    seconds["cut"] = time.perf_counter() - start
+    start = time.perf_counter()
     if options.time_limit is not None:
         pick.params["time_limit"] = max(LEAST_TIME, round(began + options.time_limit - start, 1))
     machine = pick.machine()
@@ -98,7 +106,17 @@ def fit(prepared: Prepared, options: TrainOptions, screen: Screen, began: float,
     pick.remarks += late[:1]
     seconds["train"] = time.perf_counter() - start
     ended = pick.interrupted or any("interrupt" in text.lower() or "ctrl-c" in text.lower() for text in late)
-    return Pipeline([*steps, ("machine", machine)]), pick, ended
+    return Pipeline([*steps, ("machine", with_cut(machine, pick.cuts))]), pick, ended
+
+
+def with_cut(machine: Any, cuts: Cuts | None) -> Any:
+    """The machine, with the cut that was chosen around it; its own answers stay those of its own cut."""
+    if cuts is None:
+        return machine
+    # as fitting the pipeline anew would leave it
+    cut = FixedThresholdClassifier(clone(machine), threshold=cuts.threshold, response_method="decision_function")
+    cut.estimator_, cut.n_features_in_ = machine, machine.n_features_in_
+    return cut
 
 
 def find(
@@ -107,9 +125,9 @@ def find(
     """Everything there is to say about a fitted model."""
     start = time.perf_counter()
     y = prepared.y[prepared.train]
-    test = test_results(model, prepared.test_rows, prepared.y[prepared.test], y, prepared.classifies, options.seed)
+    test = test_results(model, prepared.test_rows, prepared.y[prepared.test], y, prepared.classifies, options)
     seconds["test"] = time.perf_counter() - start
-    machine = model["machine"]
+    machine = machine_in(model["machine"])
     encoded = model[:-1].transform(prepared.train_rows) if len(model) > 1 else prepared.train_rows
     values = None if prepared.sparse else prepared.train_rows
     single = getattr(machine, "multiclass_", None) in MARGIN and len(test.labels) > 2
@@ -137,6 +155,7 @@ def find(
         cross_validated=pick.cross_validated,
         proof=proof_of(machine.certificates_, goal_of(machine), price_of(machine, encoded)),
         support=support,
+        cuts=pick.cuts,
         code=reproduction(prepared, pick, options, data),
         seconds=seconds,
         versions={name: value for name, value in versions().items() if name != "maxmargin"},
@@ -261,6 +280,7 @@ def summary(findings: Findings, out: Path, report: Path | None) -> dict[str, Any
         "metrics": test.metrics,
         "intervals": test.intervals,
         "baseline": test.baseline,
+        "cuts": findings.cuts,
         "labels": test.labels,
         "confusion": test.confusion,
         "cross_validated": findings.cross_validated,

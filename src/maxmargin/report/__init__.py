@@ -1,6 +1,6 @@
 """One self-contained page about a training run."""
 
-from maxmargin.report._findings import METHODS, Choice, Column, Findings, Margins, Notice, Proof, Test, Tuning
+from maxmargin.report._findings import METHODS, Choice, Column, Cuts, Findings, Margins, Notice, Proof, Test, Tuning
 from maxmargin.report._page import render, require_writable, write_report
 from maxmargin.report._verdict import Verdict, verdict_of
 
@@ -8,6 +8,7 @@ __all__ = [
     "METHODS",
     "Choice",
     "Column",
+    "Cuts",
     "Findings",
     "Margins",
     "Notice",

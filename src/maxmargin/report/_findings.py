@@ -84,12 +84,39 @@ class Test:
     confusion: IntArray | None = None  # (truth, answer)
     scores: FloatArray | None = None  # decision values of two classes; (rows, classes) beyond
     probabilities: FloatArray | None = None  # (rows, classes) of a calibrated model
+    guess: str = ""  # the answer that looks at no column, in words
     headline: str = ""  # the metric that the model is judged by; the first one where nothing is said
 
     @property
     def judged_by(self) -> str:
         """The metric that says what the model is worth; empty where there is none."""
         return self.headline if self.headline in self.metrics else next(iter(self.metrics), "")
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """From which score on a row counts as a class: the cut that was chosen, and others with what they would give.
+
+    Counted on training rows, by machines that had not seen them.
+    """
+
+    label: str  # the class that is looked for: the rarer one
+    other: str
+    thresholds: FloatArray
+    found: IntArray  # rows of the class that are found
+    alarms: IntArray  # rows of the other class that are taken for it
+    costs: FloatArray
+    rows: int  # of the class
+    others: int
+    chosen: int  # place among the thresholds
+    missed: float  # cost of a row that is not found
+    alarm: float  # cost of a false alarm
+    priced: bool = False  # whether somebody named these costs
+
+    @property
+    def threshold(self) -> float:
+        """The cut that was chosen."""
+        return float(self.thresholds[self.chosen])
 
 
 @dataclass(frozen=True)
@@ -158,4 +185,5 @@ class Findings:
     code: str  # Python that reproduces the model
     seconds: dict[str, float]  # "read", "tune", "train", "test"
     class_counts: dict[str, int] = field(default_factory=dict)  # of the training rows
+    cuts: Cuts | None = None  # where the cut between two classes was moved
     versions: dict[str, str] = field(default_factory=dict)  # "Python", "NumPy", "scikit-learn", ... besides maxmargin

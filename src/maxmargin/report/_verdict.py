@@ -12,6 +12,7 @@ from maxmargin.report._text import count, listed, metric, rows
 #: Metrics of which less is better.
 LESS_IS_BETTER = frozenset(
     {
+        "cost per row",
         "error",
         "error rate",
         "log loss",
@@ -61,6 +62,8 @@ def verdict_of(findings: Findings) -> Verdict | None:
 
 def guess_of(findings: Findings) -> str:
     """The answer that looks at no column, in words."""
+    if findings.test.guess:
+        return findings.test.guess
     if findings.task == "regression":
         return "always answering the mean"
     counts = findings.class_counts
