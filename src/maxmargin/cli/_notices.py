@@ -121,7 +121,8 @@ def imbalance(y: np.ndarray) -> Notice | None:
     return Notice(
         "imbalance",
         f"{uneven} So models are compared by balanced accuracy, with and without class weights, and of two classes "
-        "the cut is chosen on held-out scores (--scoring, --class-weight, --threshold, --cost). Accuracy would say little.",
+        "the cut is chosen on held-out scores (--scoring, --class-weight, --threshold, --cost). Accuracy would say "
+        "little.",
     )
 
 
