@@ -168,6 +168,7 @@ def predict_command(
     coverage: Annotated[
         float | None, typer.Option(help="Also sets of classes that hold the truth this often, such as 0.95.")
     ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Also the columns that decided about every row.")] = False,
     format: arguments.Format = None,
     header: arguments.Header = None,
     json: arguments.Json = False,
@@ -185,9 +186,9 @@ def predict_command(
     """
 
     def work(screen: Screen) -> int:
-        from maxmargin.cli._predict import predict
+        from maxmargin.cli._predict import Wish, predict
 
-        return predict(model, data, out, coverage, screen, format=format, header=header)
+        return predict(model, data, out, Wish(coverage, explain), screen, format=format, header=header)
 
     if json and (out is None or str(out) == "-"):
         raise typer.BadParameter("--json needs --out: standard output cannot hold both")

@@ -80,6 +80,10 @@ def about(model: Model) -> list[tuple[str, str]]:
     if isinstance(model.answering, FixedThresholdClassifier):
         pairs.append(("cut", f"score {figure(model.answering.threshold)}; the hyperplane has 0"))
     pairs.append(("kernel", str(getattr(machine, "kernel_", "linear"))))
+    if record.get("importance"):
+        needed = [f"{one['name']} {figure(one['loss'])}" for one in record["importance"]]
+        what = f"loss of {record['importance'][0]['metric']} when shuffled"
+        pairs.append(("looks at", f"{listed(needed, 6)} ({what})"))
     pairs.append(("parameters", parameters(machine)))
     if hasattr(machine, "classes_"):
         pairs.append(("classes", listed([str(label) for label in machine.classes_], 12)))

@@ -7,11 +7,12 @@ import csv
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from maxmargin.cli._errors import InputError, check_writable, written_whole
+from maxmargin.cli._importance import reasons
 from maxmargin.cli._models import Model, load_model, rows_for, tables_for
 from maxmargin.cli._print import Screen, listed
 from maxmargin.io import Table
@@ -50,8 +51,16 @@ class Tally:
         return f"mean absolute error {self.off / self.compared:.6g} on {self.compared:,} rows with a known answer"
 
 
-def predict(model_path: Path, data: str, out: Path | None, coverage: float | None, screen: Screen, **how: Any) -> int:
+class Wish(NamedTuple):
+    """What is asked for besides answers."""
+
+    coverage: float | None = None  # sets of classes that hold the truth this often
+    explain: bool = False  # the columns that decided
+
+
+def predict(model_path: Path, data: str, out: Path | None, wish: Wish, screen: Screen, **how: Any) -> int:
     """Write a line of answers for every row."""
+    coverage = wish.coverage
     to_stdout = out is None or str(out) == "-"
     if coverage is not None and not 0 < coverage < 1:
         raise InputError(f"--coverage {coverage:g} is a share; take one between 0 and 1, such as 0.95")
@@ -60,13 +69,15 @@ def predict(model_path: Path, data: str, out: Path | None, coverage: float | Non
     model = load_model(model_path, data=data)
     if coverage is not None and not hasattr(model.machine, "predict_set"):
         raise InputError(f"{model_path} has no prediction sets: train it with --calibration sigmoid")
+    if wish.explain and not model.record.get("typical"):
+        raise InputError(f"{model_path} does not know what is typical of its columns: train it with `maxmargin train`")
     tally, extra = Tally(), set[str]()
     with destination(None if to_stdout else out) as file:
         writer = csv.writer(file, lineterminator="\n")
         for number, table in enumerate(tables_for(model, data, ROWS, **how)):
             X, unknown = rows_for(model, table)
             extra.update(unknown)
-            names, columns = answers(model, X, coverage)
+            names, columns = answers(model, X, wish)
             if number == 0:
                 writer.writerow(names)
             writer.writerows(zip(*columns, strict=True))
@@ -103,7 +114,7 @@ def destination(out: Path | None) -> Iterator[TextIO]:
         yield file
 
 
-def answers(model: Model, X: Any, coverage: float | None) -> tuple[list[str], list[np.ndarray]]:
+def answers(model: Model, X: Any, wish: Wish) -> tuple[list[str], list[np.ndarray]]:
     """(names, columns): the prediction, then scores, probabilities and sets, where the model has them."""
     rows, machine = model.encoded(X), model.machine
     names, columns = ["prediction"], [np.asarray(model.answering.predict(rows))]
@@ -119,10 +130,14 @@ def answers(model: Model, X: Any, coverage: float | None) -> tuple[list[str], li
     if hasattr(machine, "predict_proba"):
         names += [f"probability {label}" for label in classes]
         columns += list(np.asarray(machine.predict_proba(rows)).T)
-    if coverage is not None:
-        sets = np.asarray(machine.predict_set(rows, coverage))
+    if wish.coverage is not None:
+        sets = np.asarray(machine.predict_set(rows, wish.coverage))
         names.append("set")
         columns.append(np.array(["|".join(np.array(classes, dtype=object)[row]) for row in sets], dtype=object))
+    if wish.explain:
+        used = [column["name"] for column in model.record["columns"]]
+        names.append("because")
+        columns.append(reasons(model.whole, X, used, model.record["typical"]))
     return names, columns
 
 

@@ -34,6 +34,9 @@ NUMBERS: dict[str, Metric] = {
     "median absolute error": m.median_absolute_error,
 }
 
+#: Metrics of which more is better, by name.
+METRICS = {name: metric for name, metric in {**CLASSES, **NUMBERS}.items() if "error" not in name}
+
 
 def test_results(
     model: Any, X: Any, y: np.ndarray, y_train: np.ndarray, classifies: bool, options: TrainOptions

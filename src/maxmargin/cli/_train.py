@@ -25,15 +25,17 @@ from maxmargin.cli._code import reproduction
 from maxmargin.cli._cut import check_cut, choose_cut
 from maxmargin.cli._data import read_source
 from maxmargin.cli._errors import INTERRUPTED, Finishing, InputError, check_writable
+from maxmargin.cli._importance import importance_of, typical_row
 from maxmargin.cli._machine import Pick, pick_machine
 from maxmargin.cli._models import machine_in
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._prepare import Prepared, prepare
-from maxmargin.cli._print import Screen, figure, progress_on_stderr
+from maxmargin.cli._print import Screen, progress_on_stderr
 from maxmargin.cli._proof import goal_of, price_of, proof_of, support_of
-from maxmargin.cli._results import test_results
+from maxmargin.cli._results import METRICS, test_results
+from maxmargin.cli._show import show_findings, summary
 from maxmargin.multiclass import MARGIN
-from maxmargin.report import Choice, Cuts, Findings, Notice, verdict_of, write_report
+from maxmargin.report import Choice, Cuts, Findings, Importance, Notice, Test, verdict_of, write_report
 
 #: Fits of more rows than this show their progress.
 LONG_FIT = 5_000
@@ -135,6 +137,9 @@ def find(
     if not single:  # one problem for all classes has no margin of two sides
         rows = prepared.rows[prepared.train]
         support = support_of(machine, encoded, y, rows, values, prepared.chosen.used)
+    start = time.perf_counter()
+    importance = None if prepared.sparse else looked_at(model, prepared, test, options)
+    seconds["importance"] = time.perf_counter() - start
     table = prepared.source.table
     return Findings(
         title=f"{prepared.target} from {prepared.source.name}",
@@ -156,11 +161,19 @@ def find(
         proof=proof_of(machine.certificates_, goal_of(machine), price_of(machine, encoded)),
         support=support,
         cuts=pick.cuts,
+        importance=importance,
         code=reproduction(prepared, pick, options, data),
         seconds=seconds,
         versions={name: value for name, value in versions().items() if name != "maxmargin"},
         class_counts={str(label): n for label, n in sorted(Counter(y.tolist()).items())} if prepared.classifies else {},
     )
+
+
+def looked_at(model: Pipeline, prepared: Prepared, test: Test, options: TrainOptions) -> Importance:
+    """What the model looks at, by the metric that it is judged by."""
+    name = test.judged_by if test.judged_by in METRICS else "accuracy"
+    rows, y = (prepared.train_rows, prepared.test_rows), (prepared.y[prepared.train], prepared.y[prepared.test])
+    return importance_of(model, prepared.chosen.used, rows, y, (name, METRICS[name]), options.seed)
 
 
 def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> dict[str, Any]:
@@ -183,10 +196,18 @@ def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> 
         "choices": [asdict(choice) for choice in findings.choices],
         "metrics": findings.test.metrics,
         "verdict": "" if verdict is None else verdict.sentence,
+        "importance": [] if findings.importance is None else most_needed(findings.importance),
+        "typical": {} if prepared.sparse else typical_row(prepared.train_rows, chosen.used),
         "code": findings.code,
         "created": findings.created,
         "versions": versions(),
     }
+
+
+def most_needed(found: Importance) -> list[dict[str, Any]]:
+    """Columns and what the model loses without them, the most needed first."""
+    order = np.argsort(-np.asarray(found.means), kind="stable").tolist()
+    return [{"name": found.names[k], "loss": float(found.means[k]), "metric": found.metric} for k in order]
 
 
 def versions() -> dict[str, str]:
@@ -196,98 +217,4 @@ def versions() -> dict[str, str]:
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
-    }
-
-
-# -- A training run as a person reads it, and as a machine does -----------------------------------------------------
-
-
-#: Confusions of more classes than this are for the report.
-MOST_CLASSES = 12
-
-
-def show_findings(
-    screen: Screen, findings: Findings, out: Path, replaced: bool, report: Path | None, show_code: bool
-) -> None:
-    """Print everything, what the model is worth first."""
-    verdict = verdict_of(findings)
-    if verdict is not None:
-        screen.line(f"Verdict: {verdict.sentence}", "bold" if verdict.kind == "better" else "bold red")
-    for notice in findings.notices:
-        screen.notice(notice.text)
-    screen.title("What was chosen, and why")
-    screen.reasons([(choice.name, choice.value, choice.why, choice.option) for choice in findings.choices])
-    screen.title(f"Results on the {findings.test_rows:,} test rows")
-    show_metrics(screen, findings)
-    if findings.test.confusion is not None and len(findings.test.labels) <= MOST_CLASSES:
-        show_confusion(screen, findings)
-    screen.title("The proof")
-    if findings.proof is not None:
-        screen.paragraph(f"{findings.proof.sentence} {findings.proof.price}".rstrip())
-        screen.paragraph("That is about training, not about use: what the model is worth, the verdict above says.")
-    if findings.support is not None:
-        screen.paragraph(
-            f"{findings.support.vectors:,} of the {findings.support.rows:,} training rows are support vectors."
-        )
-    if show_code:
-        screen.title("The same in Python")
-        screen.code(findings.code)
-    spent = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in findings.seconds.items() if what != "all")
-    screen.line(f"{findings.seconds.get('all', 0.0):.1f} s: {spent}")
-    screen.line(f"model   {out.resolve()}" + ("  (replaced)" if replaced else ""))
-    if report is not None:
-        screen.line(f"report  {report.resolve()}")
-
-
-def show_metrics(screen: Screen, findings: Findings) -> None:
-    """Metrics, their intervals, and the answer that looks at nothing."""
-    test = findings.test
-    rows = []
-    for name, value in test.metrics.items():
-        low, high = test.intervals.get(name, (float("nan"), float("nan")))
-        interval = f"{figure(low)} to {figure(high)}" if low == low else ""
-        rows.append([name, figure(value), interval, figure(test.baseline.get(name, float("nan")))])
-    always = "commonest class" if test.labels else "mean"
-    screen.grid(["", "model", "95 % interval", f"the {always} always"], rows, right=(1, 2, 3))
-
-
-def show_confusion(screen: Screen, findings: Findings) -> None:
-    """Rows are the truth, columns the answers."""
-    test = findings.test
-    assert test.confusion is not None
-    screen.line()
-    rows = [
-        [label, *(str(number) if number else "." for number in line)]
-        for label, line in zip(test.labels, test.confusion.tolist(), strict=True)
-    ]
-    screen.grid(["truth \\ answer", *test.labels], rows, right=tuple(range(1, len(test.labels) + 1)))
-
-
-def summary(findings: Findings, out: Path, report: Path | None) -> dict[str, Any]:
-    """The document that ``--json`` prints."""
-    test = findings.test
-    return {
-        "model": str(out.resolve()),
-        "report": None if report is None else str(report.resolve()),
-        "data": {"name": findings.source, "sha256": findings.checksum, "rows": findings.rows},
-        "target": findings.target,
-        "task": findings.task,
-        "rows": {"train": findings.train_rows, "test": findings.test_rows},
-        "columns": [asdict(column) for column in findings.columns],
-        "notices": [asdict(notice) for notice in findings.notices],
-        "choices": [asdict(choice) for choice in findings.choices],
-        "verdict": verdict_of(findings),
-        "metrics": test.metrics,
-        "intervals": test.intervals,
-        "baseline": test.baseline,
-        "cuts": findings.cuts,
-        "labels": test.labels,
-        "confusion": test.confusion,
-        "cross_validated": findings.cross_validated,
-        "proof": None if findings.proof is None else asdict(findings.proof),
-        "support_vectors": None if findings.support is None else findings.support.vectors,
-        "code": findings.code,
-        "seconds": findings.seconds,
-        "version": findings.version,
-        "created": findings.created,
     }

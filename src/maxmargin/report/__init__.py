@@ -1,6 +1,20 @@
 """One self-contained page about a training run."""
 
-from maxmargin.report._findings import METHODS, Choice, Column, Cuts, Findings, Margins, Notice, Proof, Test, Tuning
+from maxmargin.report._findings import (
+    METHODS,
+    Choice,
+    Column,
+    Cuts,
+    Effect,
+    Findings,
+    Importance,
+    Margins,
+    Notice,
+    Proof,
+    Test,
+    Tuning,
+    Weight,
+)
 from maxmargin.report._page import render, require_writable, write_report
 from maxmargin.report._verdict import Verdict, verdict_of
 
@@ -9,13 +23,16 @@ __all__ = [
     "Choice",
     "Column",
     "Cuts",
+    "Effect",
     "Findings",
+    "Importance",
     "Margins",
     "Notice",
     "Proof",
     "Test",
     "Tuning",
     "Verdict",
+    "Weight",
     "render",
     "require_writable",
     "verdict_of",

@@ -120,6 +120,40 @@ class Cuts:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """What a column does: the mean answer where it has one value in all rows."""
+
+    name: str
+    values: list[Any]  # numbers in order, or texts
+    means: list[float]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A weight of a linear machine."""
+
+    name: str
+    value: float
+    margin: float  # half of the 95 % interval; nan where it is not known
+
+
+@dataclass(frozen=True)
+class Importance:
+    """What the model looks at, measured on rows that were held back."""
+
+    metric: str
+    names: list[str]  # columns that were shuffled
+    means: FloatArray  # how much worse the metric gets
+    deviations: FloatArray  # over the shuffles
+    rows: int
+    shuffles: int
+    columns: int  # all that there are
+    effects: list[Effect]
+    response: str  # what the effects are of
+    weights: list[Weight] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Proof:
     """The certificate of the delivered model, and the sentence that says it."""
 
@@ -185,5 +219,6 @@ class Findings:
     code: str  # Python that reproduces the model
     seconds: dict[str, float]  # "read", "tune", "train", "test"
     class_counts: dict[str, int] = field(default_factory=dict)  # of the training rows
+    importance: Importance | None = None
     cuts: Cuts | None = None  # where the cut between two classes was moved
     versions: dict[str, str] = field(default_factory=dict)  # "Python", "NumPy", "scikit-learn", ... besides maxmargin

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from maxmargin.report import _sections, _sections_model, _sections_test
+from maxmargin.report import _sections, _sections_importance, _sections_model, _sections_test
 from maxmargin.report._findings import Findings
 from maxmargin.report._style import POLICY, SCRIPT, STYLE
 from maxmargin.report._text import escaped, foreign
@@ -19,6 +19,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Findings], str]], ...] = (
     ("data", "Data", _sections.data),
     ("tuning", "Tuning", _sections.tuning),
     ("test", "Test results", _sections_test.results),
+    ("importance", "Importance", _sections_importance.importance),
     ("calibration", "Calibration", _sections_test.calibration),
     ("margins", "Margins", _sections_model.margins),
     ("certificate", "Certificate", _sections_model.certificate),
