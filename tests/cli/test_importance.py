@@ -79,7 +79,7 @@ def test_importance_is_everywhere(run, people: Path, tmp_path: Path) -> None:
     assert "town_Ulm" in shown.text
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     section = page.split('<section id="importance"')[1].split("</section>")[0]
-    for words in ("Loss of accuracy", "probability of yes over age", "town_Ulm", "95 % interval"):
+    for words in ("Loss of accuracy", "Probability of yes over age", "town_Ulm", "95 % interval"):
         assert words in section
     assert "looks at" in run("inspect", "people.mm").text
     run("predict", "people.mm", people.name, "--explain", "--out", "why.csv")

@@ -73,10 +73,11 @@ def _effect_chart(effect: Effect, response: str, place: int) -> str:
     low, high = padded(min(effect.means), max(effect.means), 0.1)
     chart = Chart(
         f"effect-{place}",
-        f"{plain(response, 60)} over {plain(effect.name, 60)}",
+        f"{plain(response[:1].upper() + response[1:], 60)} over {plain(effect.name, 60)}",
         "; ".join(
             f"{plain(value, 30)}: {number(mean, 3)}" for value, mean in zip(effect.values, effect.means, strict=True)
         ),
+        right=30.0,
         bottom=44.0 if numbers else 60.0,
     )
     x, y = chart.x(*padded(at[0], at[-1], 0.06)), chart.y(low, high)
