@@ -50,6 +50,9 @@ GOOD = {
     ".tsv": b"a\tb\n1\t2\n3\t4\n",
     ".svm": b"".join(b"%d 1:%.2f 3:%d\n" % (k % 2, k / 7, k) for k in range(12)),
     ".unknown": b"1 2:3 4:5\n",
+    ".json": b'[{"a": 1, "b": "x"}, {"a": null, "b": "y"}]',
+    ".jsonl": b'{"a": 1, "b": "x"}\n{"a": null, "b": "y"}\n',
+    ".txt": "größe;preis\n1,5;1.234,00 €\n2,5;3,00 €\n".encode("cp1252"),
 }
 PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 

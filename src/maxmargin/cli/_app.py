@@ -125,6 +125,9 @@ def train_command(
     certify: arguments.Certify = "auto",
     format: arguments.Format = None,
     header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
     code: arguments.Code = True,
     json: arguments.Json = False,
 ) -> None:
@@ -149,10 +152,21 @@ def start_training(screen: Screen, given: dict[str, Any]) -> int:
     from maxmargin.cli._options import TrainOptions, read_cost
     from maxmargin.cli._train import train
 
-    given = {**given, "cost": read_cost(given["cost"])}
+    given = {**given, "cost": read_cost(given["cost"]), "separator": separator_named(given["sep"])}
     names = [field.name for field in fields(TrainOptions)]
     options = TrainOptions(**{name: given[name] for name in names})
     return train(given["data"], options, screen, given["code"])
+
+
+def separator_named(sep: str | None) -> str | None:
+    """The character that a name stands for."""
+    return {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}.get(sep or "", sep)
+
+
+def reading(format: Any, header: Any, sep: str | None, decimal: Any, encoding: Any) -> dict[str, Any]:
+    """How a file is to be read, by the reader's names."""
+    separator = separator_named(sep)
+    return {"format": format, "header": header, "separator": separator, "decimal": decimal, "encoding": encoding}
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]
@@ -171,6 +185,9 @@ def predict_command(
     explain: Annotated[bool, typer.Option("--explain", help="Also the columns that decided about every row.")] = False,
     format: arguments.Format = None,
     header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
     json: arguments.Json = False,
 ) -> None:
     """Answers for the rows of a file of any size.
@@ -188,7 +205,9 @@ def predict_command(
     def work(screen: Screen) -> int:
         from maxmargin.cli._predict import Wish, predict
 
-        return predict(model, data, out, Wish(coverage, explain), screen, format=format, header=header)
+        return predict(
+            model, data, out, Wish(coverage, explain), screen, **reading(format, header, sep, decimal, encoding)
+        )
 
     if json and (out is None or str(out) == "-"):
         raise typer.BadParameter("--json needs --out: standard output cannot hold both")
@@ -203,6 +222,9 @@ def inspect_command(
     ] = None,
     format: arguments.Format = None,
     header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
     json: arguments.Json = False,
 ) -> None:
     """What a model is: kernel, parameters, certificate, zones, statuses, and the rows that decide.
@@ -213,7 +235,7 @@ def inspect_command(
     def work(screen: Screen) -> int:
         from maxmargin.cli._inspect import inspect
 
-        return inspect(model, data, screen, format=format, header=header)
+        return inspect(model, data, screen, **reading(format, header, sep, decimal, encoding))
 
     guarded(work, json)
 
@@ -233,6 +255,9 @@ def certify_command(
     ] = None,
     format: arguments.Format = None,
     header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
     json: arguments.Json = False,
 ) -> None:
     """Recompute the proof of a model from the data that it was trained on.
@@ -251,7 +276,7 @@ def certify_command(
         from maxmargin.cli._inspect import Claim, certify
 
         claim = Claim(C, target, changed, unsafe_pickle, max_gap)
-        return certify(model, data, claim, screen, format=format, header=header)
+        return certify(model, data, claim, screen, **reading(format, header, sep, decimal, encoding))
 
     guarded(work, json)
 
@@ -264,6 +289,9 @@ def convert_command(
     features: Annotated[int, typer.Option(help="Of LIBSVM's training data, if more than its file mentions.")] = 0,
     format: arguments.Format = None,
     header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
     json: arguments.Json = False,
 ) -> None:
     """Models between .mm, LIBSVM's and LIBLINEAR's .model and .onnx; data between tables and svmlight.
@@ -278,7 +306,7 @@ def convert_command(
     def work(screen: Screen) -> int:
         from maxmargin.cli._convert import convert
 
-        return convert(source, out, target, features, screen, format=format, header=header)
+        return convert(source, out, target, features, screen, **reading(format, header, sep, decimal, encoding))
 
     guarded(work, json)
 
@@ -296,6 +324,9 @@ def compare_command(
     seed: Annotated[int, typer.Option(help="Of the split and the folds.")] = 0,
     format: arguments.Format = None,
     header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
     json: arguments.Json = False,
 ) -> None:
     """The same machine by maxmargin and by scikit-learn: time, score and certified gap on your data.
@@ -308,7 +339,8 @@ def compare_command(
         from maxmargin.cli._options import TrainOptions
 
         options = TrainOptions(
-            target=target, kernel=kernel, C=C, gamma=gamma, tune=tune, seed=seed, format=format, header=header,
+            target=target, kernel=kernel, C=C, gamma=gamma, tune=tune, seed=seed,
+            **reading(format, header, sep, decimal, encoding),
             calibration="none",
         )  # fmt: skip
         return compare(data, options, screen)

@@ -10,8 +10,8 @@ import typer
 TrainData = Annotated[
     str,
     typer.Argument(
-        help="A file (CSV, TSV, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz) or "
-        "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes."
+        help="A file (CSV, TSV, Excel, JSON, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz), - for stdin, "
+        "or the name of a built-in set: digits, iris, breast_cancer, wine, diabetes."
     ),
 ]
 Target = Annotated[str | None, typer.Option(help="Column to predict.")]
@@ -49,8 +49,12 @@ Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output; text goes to standard error.")
 ]
 Format = Annotated[
-    str | None, typer.Option(help="csv, svmlight, parquet, arrow or npz, if the file's name does not tell.")
+    str | None,
+    typer.Option(help="csv, svmlight, json, jsonl, xlsx, parquet, arrow, npz, if its name does not tell."),
 ]
 Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether the first line of a CSV holds names.")
 ]
+Sep = Annotated[str | None, typer.Option(help="CSV: what stands between cells: one character, or tab or space.")]
+Decimal = Annotated[str | None, typer.Option(help="CSV: the sign for decimals, . or a comma.")]
+Encoding = Annotated[str | None, typer.Option(help="CSV: such as utf-8, utf-16 or latin-1.")]

@@ -9,7 +9,7 @@ from sklearn.compose import ColumnTransformer
 
 from maxmargin.cli._data import BUILT_IN
 from maxmargin.cli._machine import Pick
-from maxmargin.cli._options import TrainOptions
+from maxmargin.cli._options import READING, TrainOptions
 from maxmargin.cli._prepare import Prepared, Step
 
 WIDTH = 100
@@ -68,9 +68,7 @@ def read_lines(prepared: Prepared, options: TrainOptions, data: str) -> list[str
     if prepared.source.built_in:
         return built_in_lines(prepared)
     how = "".join(
-        f", {name}={quoted(getattr(options, name))}"
-        for name in ("format", "header")
-        if getattr(options, name) is not None
+        f", {name}={quoted(getattr(options, name))}" for name in READING if getattr(options, name) is not None
     )
     lines = [f"table = read_table({quoted(data)}{how})"]
     if len(prepared.rows) < len(prepared.source.table):

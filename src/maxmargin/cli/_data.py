@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +25,11 @@ BUILT_IN = {
     "wine": "three cultivars by a chemical analysis",
     "diabetes": "progress of a disease after a year, a number",
 }
+#: What stands for standard input, the most that is read from it, and formats by how files begin.
+STDIN, MOST_PIPED = "-", 2**33
+BEGINNINGS = {
+    b"PAR1": ".parquet", b"ARROW1": ".arrow", b"PK": ".xlsx", b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz",
+}  # fmt: skip
 #: Names that a column of answers goes by.
 TARGET_NAMES = ("target", "label", "class", "y")
 
@@ -36,6 +46,11 @@ class Source(NamedTuple):
 def read_source(data: str, **how: Any) -> Source:
     """The table of a file or of a built-in set; a file of that name goes first."""
     path = Path(data)
+    if data == STDIN:
+        with copied_stdin() as copy:
+            found = read_source(str(copy), **how)
+        name = "standard input"
+        return found._replace(name=name, table=replace(found.table, path=Path(name)))
     if data in BUILT_IN and not path.exists():
         table = built_in(data)
         return Source(table, data, checksum_of_rows(table), True)
@@ -46,6 +61,24 @@ def read_source(data: str, **how: Any) -> Source:
     table = read_table(path, **how)
     checksum = checksum_of_rows(table) if path.is_fifo() else checksum_of(path)  # what a pipe said is gone
     return Source(table, path.name, checksum, False)
+
+
+@contextlib.contextmanager
+def copied_stdin() -> Iterator[Path]:
+    """What standard input delivers, as a file whose name tells its format."""
+    with tempfile.TemporaryDirectory(prefix="maxmargin-") as folder:
+        copy = Path(folder, "standard input")
+        with open(copy, "wb") as file:
+            while block := sys.stdin.buffer.read(2**20):
+                file.write(block)
+                if file.tell() > MOST_PIPED:
+                    raise InputError(f"standard input delivers more than {MOST_PIPED:,} bytes; save it as a file")
+        with open(copy, "rb") as file:
+            start = file.read(4096)
+        ending = next((ending for begins, ending in BEGINNINGS.items() if start.startswith(begins)), "")
+        if not ending and start.lstrip()[:1] in (b"{", b"["):
+            ending = ".json" if start.lstrip()[:1] == b"[" else ".jsonl"
+        yield copy.rename(copy.with_name(f"standard input{ending}"))
 
 
 def built_in(name: str) -> Table:

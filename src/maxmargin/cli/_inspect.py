@@ -12,7 +12,7 @@ from maxmargin import inspection
 from maxmargin.certificates import certify_tasks
 from maxmargin.cli._data import BUILT_IN, checksum_of, find_target, read_source
 from maxmargin.cli._errors import InputError
-from maxmargin.cli._models import Model, load_model, rows_for
+from maxmargin.cli._models import Model, as_trained, load_model, rows_for
 from maxmargin.cli._print import Screen, counted, figure, listed
 from maxmargin.cli._proof import Goal, goal_of, proof_of, support_of
 from maxmargin.multiclass import MARGIN
@@ -189,9 +189,7 @@ class TrainingRows(NamedTuple):
 def training_rows(model: Model, data: str, target: str | None, changed: bool = False, **how: Any) -> TrainingRows:
     """Read the data that a model was trained on; another file than that is refused unless ``changed``."""
     record = model.record
-    if how.get("header") is None:
-        how["header"] = record.get("read", {}).get("header")
-    source = read_source(data, **how)
+    source = read_source(data, **as_trained(model, how))
     checked = record.get("sha256") == source.checksum
     if record and not checked and not changed:
         raise InputError(

@@ -13,8 +13,9 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from maxmargin import io
-from maxmargin.cli._data import BUILT_IN, TARGET_NAMES, built_in
+from maxmargin.cli._data import BUILT_IN, STDIN, TARGET_NAMES, built_in, copied_stdin
 from maxmargin.cli._errors import InputError
+from maxmargin.cli._options import READING
 from maxmargin.cli._print import listed
 from maxmargin.io import Table, read_table_chunks
 
@@ -106,13 +107,27 @@ def tables_for(model: Model, data: str, rows: int, **how: Any) -> Iterator[Table
     if data in BUILT_IN and not Path(data).exists():
         yield built_in(data)
         return
+    if data == STDIN:
+        with copied_stdin() as copy:
+            yield from tables_for(model, str(copy), rows, **how)
+        return
     kinds = {column["name"]: column["kind"] for column in model.record.get("columns", ())}
-    if how.get("header") is None:
-        how["header"] = model.record.get("read", {}).get("header")
+    how = as_trained(model, how)
+    decimal, decimals = how.pop("decimal"), model.record.get("read", {}).get("decimals", {})
+    if decimal is not None:  # said for this file
+        decimals = {name: decimal for name, kind in kinds.items() if kind == "number"}
     features = model.record.get("features")
     if features is None and not kinds:
         features = getattr(model.whole, "n_features_in_", None)
-    yield from read_table_chunks(data, rows, kinds=kinds or None, n_features=features, **how)
+    yield from read_table_chunks(data, rows, kinds=kinds or None, n_features=features, decimals=decimals, **how)
+
+
+def as_trained(model: Model, how: dict[str, Any]) -> dict[str, Any]:
+    """How a file is read: as said, else as the training file was told to be."""
+    read = model.record.get("read", {})
+    return {name: read.get(name) if how.get(name) is None else how[name] for name in READING if name != "format"} | {
+        "format": how.get("format")
+    }
 
 
 def rows_for(model: Model, table: Table) -> tuple[Any, list[str]]:

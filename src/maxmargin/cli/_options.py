@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from maxmargin.calibration import KINDS
 from maxmargin.cli._errors import InputError
@@ -11,6 +12,8 @@ from maxmargin.multiclass import BINARY, MARGIN
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
 CALIBRATIONS = ("none", *KINDS)
+#: Options that say how a file is read.
+READING = ("format", "header", "separator", "decimal", "encoding")
 MULTICLASS = (*BINARY, *MARGIN)
 
 
@@ -44,6 +47,14 @@ class TrainOptions:
     drop: list[str] = field(default_factory=list)
     format: str | None = None
     header: bool | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the file is to be read, by the reader's names."""
+        return {name: getattr(self, name) for name in READING}
 
     def __post_init__(self) -> None:
         one_of("--kernel", self.kernel, KERNELS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -72,15 +72,12 @@ def predict(model_path: Path, data: str, out: Path | None, wish: Wish, screen: S
     if wish.explain and not model.record.get("typical"):
         raise InputError(f"{model_path} does not know what is typical of its columns: train it with `maxmargin train`")
     tally, extra = Tally(), set[str]()
-    with destination(None if to_stdout else out) as file:
-        writer = csv.writer(file, lineterminator="\n")
+    with destination(None if to_stdout else out) as write:
         for number, table in enumerate(tables_for(model, data, ROWS, **how)):
             X, unknown = rows_for(model, table)
             extra.update(unknown)
             names, columns = answers(model, X, wish)
-            if number == 0:
-                writer.writerow(names)
-            writer.writerows(zip(*columns, strict=True))
+            write(names if number == 0 else None, columns)
             tally.add(columns[0], *truth(model, table))
             if screen.live:
                 print(f"\r{tally.rows:,} rows", end="", file=sys.stderr, flush=True)
@@ -103,15 +100,62 @@ def textual(model: Model) -> bool:
     return classes is not None and classes.dtype.kind not in "iuf"
 
 
+#: Writes some rows: names, before the first ones, and columns.
+Write = Callable[[list[str] | None, list[np.ndarray]], None]
+
+
 @contextlib.contextmanager
-def destination(out: Path | None) -> Iterator[TextIO]:
+def destination(out: Path | None) -> Iterator[Write]:
     """Standard output, or a file that appears when all of it is written."""
     if out is None:
-        yield sys.stdout
+        yield lines_to(sys.stdout)
         sys.stdout.flush()
         return
-    with written_whole(out) as draft, open(draft, "w", newline="", encoding="utf-8") as file:
-        yield file
+    with written_whole(out) as draft:
+        if out.suffix.lower() == ".parquet":
+            with parquet_to(draft) as write:
+                yield write
+            return
+        with open(draft, "w", newline="", encoding="utf-8") as file:
+            yield lines_to(file)
+
+
+def lines_to(file: TextIO) -> Write:
+    """Answers as CSV."""
+    writer = csv.writer(file, lineterminator="\n")
+
+    def write(names: list[str] | None, columns: list[np.ndarray]) -> None:
+        if names is not None:
+            writer.writerow(names)
+        writer.writerows(zip(*columns, strict=True))
+
+    return write
+
+
+@contextlib.contextmanager
+def parquet_to(path: Path) -> Iterator[Write]:
+    """Answers as Parquet, some rows at a time."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError("writing Parquet needs pyarrow; install it with `pip install pyarrow`, or write CSV") from None
+    opened: list[Any] = []
+    known: list[str] = []
+
+    def write(names: list[str] | None, columns: list[np.ndarray]) -> None:
+        known.extend(names or [])
+        texts = [column.astype(str).astype(object) if column.dtype.kind in "OU" else column for column in columns]
+        table = pa.table(dict(zip(known, texts, strict=True)))
+        if not opened:
+            opened.append(pa.parquet.ParquetWriter(path, table.schema))
+        opened[0].write_table(table)
+
+    try:
+        yield write
+    finally:
+        for writer in opened:
+            writer.close()
 
 
 def answers(model: Model, X: Any, wish: Wish) -> tuple[list[str], list[np.ndarray]]:

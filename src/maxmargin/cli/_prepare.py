@@ -189,6 +189,7 @@ class Prepared:
 
 def prepare(source: Source, options: TrainOptions) -> Prepared:
     """Everything that comes before a machine."""
+    check_width(source.table)
     target, why = find_target(source.table, options.target)
     known = source.table.known(target)
     rows, table = np.flatnonzero(known), source.table.take(known)
@@ -211,6 +212,15 @@ def prepare(source: Source, options: TrainOptions) -> Prepared:
     return Prepared(
         source, target, question, chosen, rows, X, question.y, train, test, together, scale, choices, notices
     )
+
+
+def check_width(table: Table) -> None:
+    """InputError for a table of one column, which is mostly one whose separator was not found."""
+    if len(table.names) == 1 and table.features is None:
+        raise InputError(
+            f"{table.path} has one column, {table.names[0][:60]!r}, so there is nothing to learn from; if something "
+            "else than commas, semicolons, tabs, bars or spaces stands between its cells, say --sep"
+        )
 
 
 def unlabelled(number: int, target: str) -> list[Notice]:

@@ -23,17 +23,18 @@ import maxmargin
 from maxmargin import io
 from maxmargin.cli._code import reproduction
 from maxmargin.cli._cut import check_cut, choose_cut
-from maxmargin.cli._data import read_source
+from maxmargin.cli._data import STDIN, read_source
 from maxmargin.cli._errors import INTERRUPTED, Finishing, InputError, check_writable
 from maxmargin.cli._importance import importance_of, typical_row
 from maxmargin.cli._machine import Pick, pick_machine
 from maxmargin.cli._models import machine_in
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._prepare import Prepared, prepare
-from maxmargin.cli._print import Screen, progress_on_stderr
+from maxmargin.cli._print import Screen, listed, progress_on_stderr
 from maxmargin.cli._proof import goal_of, price_of, proof_of, support_of
 from maxmargin.cli._results import METRICS, test_results
 from maxmargin.cli._show import show_findings, summary
+from maxmargin.io import Reading
 from maxmargin.multiclass import MARGIN
 from maxmargin.report import Choice, Cuts, Findings, Importance, Notice, Test, verdict_of, write_report
 
@@ -41,15 +42,17 @@ from maxmargin.report import Choice, Cuts, Findings, Importance, Notice, Test, v
 LONG_FIT = 5_000
 #: Seconds of a fit that has less left of its time limit.
 LEAST_TIME = 1.0
+#: What encodings are called.
+ENCODINGS = {"cp1252": "Latin-1 (cp1252)", "utf-16": "UTF-16"}
 
 
 def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = True) -> int:
     """Train a model of the data; the exit code."""
     began = time.perf_counter()
-    out = options.out or Path(Path(data).name.split(".")[0] + ".mm")
+    out = options.out or Path(("stdin" if data == STDIN else Path(data).name.split(".")[0]) + ".mm")
     check_writable(out, "--out", data)
     check_writable(options.report, "--report", data, out)
-    source = read_source(data, format=options.format, header=options.header)
+    source = read_source(data, **options.reading)
     seconds = {"read": time.perf_counter() - began}
     if screen.live:
         print(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", file=sys.stderr)
@@ -72,7 +75,23 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
 def data_choice(prepared: Prepared) -> Choice:
     """What was read."""
     table = prepared.source.table
-    return Choice("data", prepared.source.name, f"{len(table):,} rows, {width_of(table)} columns")
+    shape = f"{len(table):,} rows, {width_of(table)} columns"
+    if table.reading is None:
+        return Choice("data", prepared.source.name, shape)
+    return Choice("data", prepared.source.name, f"{shape}; {read_as(table.reading)}", "--sep, --decimal, --encoding")
+
+
+def read_as(reading: Reading) -> str:
+    """How a file of text was read, in words."""
+    names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+    said = [f"{names.get(reading.separator, repr(reading.separator))} between cells"]
+    if reading.encoding != "utf-8":
+        said.append(f"{ENCODINGS.get(reading.encoding, reading.encoding)} text")
+    commas = [name for name, decimal in reading.decimals.items() if decimal == ","]
+    others = [name for name, decimal in reading.decimals.items() if decimal == "."]
+    said += [f"decimal commas in {listed(commas)}"] if commas else []
+    said += [f"thousands or units in {listed(others)}"] if others else []
+    return ", ".join(said)
 
 
 def width_of(table: Any) -> str:
@@ -178,7 +197,7 @@ def looked_at(model: Pipeline, prepared: Prepared, test: Test, options: TrainOpt
 
 def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> dict[str, Any]:
     """What a model file remembers about its training."""
-    chosen, verdict = prepared.chosen, verdict_of(findings)
+    chosen, verdict, read = prepared.chosen, verdict_of(findings), prepared.source.table.reading
     return {
         "data": prepared.source.name,
         "sha256": prepared.source.checksum,
@@ -190,7 +209,7 @@ def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> 
             *({"name": name, "kind": "category"} for name in chosen.categories),
         ],
         "features": int(prepared.X.shape[1]) if prepared.sparse else None,
-        "read": {"format": options.format, "header": options.header},
+        "read": {**options.reading, "decimals": {} if read is None else read.decimals},
         "train_rows": prepared.rows[prepared.train],
         "test_rows": prepared.rows[prepared.test],
         "choices": [asdict(choice) for choice in findings.choices],

@@ -76,6 +76,14 @@ MOST_COLUMNS = 20_000
 Kind = Literal["number", "category"]
 
 
+class Reading(NamedTuple):
+    """How a file of text was read: what was found out, or said."""
+
+    encoding: str
+    separator: str
+    decimals: dict[str, str]  # columns whose numbers have thousands, units or decimal commas: '.' or ','
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of a file, as columns.
@@ -94,6 +102,8 @@ class Table:
         The line on which every row begins; None where a file has no lines.
     first : int
         Number of the table's first row in the file, from 0.
+    reading : Reading or None
+        Of text: how it was read.
     """
 
     path: Path
@@ -102,6 +112,7 @@ class Table:
     features: RowData | None = None
     lines: IntArray | None = None
     first: int = 0
+    reading: Reading | None = None
     _places: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
