@@ -71,6 +71,8 @@ def read_lines(prepared: Prepared, options: TrainOptions, data: str) -> list[str
         f", {name}={quoted(getattr(options, name))}" for name in READING if getattr(options, name) is not None
     )
     lines = [f"table = read_table({quoted(data)}{how})"]
+    if prepared.source.dates:
+        lines.append(f"table = table.with_dates({dict(prepared.source.dates)!r})")
     if len(prepared.rows) < len(prepared.source.table):
         lines.append(
             f"table = table.take(table.known({quoted(prepared.target)}))  # rows without an answer teach nothing"

@@ -7,9 +7,10 @@ import difflib
 import hashlib
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,18 @@ class Source(NamedTuple):
     name: str
     checksum: str
     built_in: bool
+    dates: Mapping[str, str] = MappingProxyType({})  # columns of dates that became numbers, and how they are written
+
+    def dated(self, target: str | None, drop: list[str]) -> Source:
+        """The same with columns of dates as numbers, but for the target and what is left out."""
+        name, _ = find_target(self.table, target)
+        dates = {
+            column: order
+            for column in self.table.names
+            if column not in (name, *drop) and self.table.kind(column) == "category"
+            if (order := self.table.date_order(column)) is not None
+        }
+        return self._replace(table=self.table.with_dates(dates), dates=dates) if dates else self
 
 
 def read_source(data: str, **how: Any) -> Source:

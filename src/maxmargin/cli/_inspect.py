@@ -203,7 +203,7 @@ def training_rows(model: Model, data: str, target: str | None, changed: bool = F
         raise InputError(
             f"{data} has {len(source.table):,} rows, and the model was trained on row {rows.max():,} of it"
         )
-    table = source.table.take(rows)
+    table = source.table.take(rows).with_dates(record.get("dates", {}))
     X, _ = rows_for(model, table)
     return TrainingRows(model.encoded(X), answers_like(model, table[name]), rows, checked)
 

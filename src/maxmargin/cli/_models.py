@@ -117,9 +117,12 @@ def tables_for(model: Model, data: str, rows: int, **how: Any) -> Iterator[Table
     if decimal is not None:  # said for this file
         decimals = {name: decimal for name, kind in kinds.items() if kind == "number"}
     features = model.record.get("features")
+    dates = model.record.get("dates", {})
+    kinds |= dict.fromkeys(dates, "category")
     if features is None and not kinds:
         features = getattr(model.whole, "n_features_in_", None)
-    yield from read_table_chunks(data, rows, kinds=kinds or None, n_features=features, decimals=decimals, **how)
+    parts = read_table_chunks(data, rows, kinds=kinds or None, n_features=features, decimals=decimals, **how)
+    yield from (part.with_dates({name: order for name, order in dates.items() if name in part}) for part in parts)
 
 
 def as_trained(model: Model, how: dict[str, Any]) -> dict[str, Any]:

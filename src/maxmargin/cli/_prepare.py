@@ -198,7 +198,7 @@ def prepare(source: Source, options: TrainOptions) -> Prepared:
     choices = [
         Choice("target", target, why, "--target"),
         Choice("task", question.task, question.why, "--task"),
-        columns_choice(table, chosen),
+        columns_choice(source, table, chosen),
     ]
     copies = table.copies(chosen.used)
     notices = unlabelled(len(known) - len(rows), target)
@@ -232,7 +232,7 @@ def unlabelled(number: int, target: str) -> list[Notice]:
     ]
 
 
-def columns_choice(table: Any, chosen: Chosen) -> Choice:
+def columns_choice(source: Source, table: Table, chosen: Chosen) -> Choice:
     """Which columns are learned from."""
     if table.features is not None:
         return Choice("columns", f"{table.features.shape[1]:,} features", "a sparse file: all of them")
@@ -240,6 +240,9 @@ def columns_choice(table: Any, chosen: Chosen) -> Choice:
     if chosen.categories:
         kinds = "category" if len(chosen.categories) == 1 else "categories"
         what += f", {len(chosen.categories)} {kinds} (a column of 0 and 1 for each value)"
+    if source.dates:
+        listing = listed([f"{name} ({order})" for name, order in source.dates.items()], 4)
+        what += f"; dates became year, month, weekday, hour and days: {listing}"
     if not chosen.left_out:
         return Choice("columns", what, "all columns", "--drop")
     left = listed([f"{column.name} ({column.why})" for column in chosen.left_out], 4)

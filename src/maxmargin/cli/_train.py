@@ -56,6 +56,7 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
     seconds = {"read": time.perf_counter() - began}
     if screen.live:
         print(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", file=sys.stderr)
+    source = source.dated(options.target, options.drop)
     prepared = prepare(source, options)
     check_cut(prepared.y, prepared.classifies, options)
     model, pick, ended = fit(prepared, options, screen, began, seconds)
@@ -210,6 +211,7 @@ def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> 
         ],
         "features": int(prepared.X.shape[1]) if prepared.sparse else None,
         "read": {**options.reading, "decimals": {} if read is None else read.decimals},
+        "dates": dict(prepared.source.dates),
         "train_rows": prepared.rows[prepared.train],
         "test_rows": prepared.rows[prepared.test],
         "choices": [asdict(choice) for choice in findings.choices],
