@@ -55,6 +55,11 @@ Format = Annotated[
 Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether the first line of a CSV holds names.")
 ]
+TimeColumn = Annotated[
+    str | None, typer.Option(help="Column of dates or numbers: test on the latest rows, learn from earlier ones.")
+]
+Group = Annotated[str | None, typer.Option(help="Column of groups that are not torn apart, such as patients.")]
+Test = Annotated[str | None, typer.Option(help="A second file to test on, instead of a share of the rows.")]
 Sep = Annotated[str | None, typer.Option(help="CSV: what stands between cells: one character, or tab or space.")]
 Decimal = Annotated[str | None, typer.Option(help="CSV: the sign for decimals, . or a comma.")]
 Encoding = Annotated[str | None, typer.Option(help="CSV: such as utf-8, utf-16 or latin-1.")]

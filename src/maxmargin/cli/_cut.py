@@ -7,13 +7,14 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
 
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._machine import Pick
 from maxmargin.cli._notices import is_imbalanced
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._print import counted, figure, progress_on_stderr
+from maxmargin.cli._split import Split
 from maxmargin.report import Choice, Cuts
 
 #: Most training rows whose held-out scores a cut is chosen by.
@@ -50,31 +51,34 @@ def price_of(y: np.ndarray, options: TrainOptions) -> Price:
     return Price(len(y) / (2 * rows), len(y) / (2 * (len(y) - rows)))
 
 
-def choose_cut(pick: Pick, X: Any, y: np.ndarray, options: TrainOptions, deadline: float | None) -> Cuts | None:
+def choose_cut(
+    pick: Pick, X: Any, y: np.ndarray, options: TrainOptions, deadline: float | None, split: Split
+) -> Cuts | None:
     """The cut of a machine of two classes, with what others would give; None where the machine's own answers stay."""
     if len(np.unique(y)) != 2 or (options.threshold is None and options.cost is None and not is_imbalanced(y)):
         return None
     rows = np.arange(len(y))
     if len(rows) > CUT_ROWS:
         rows = np.sort(train_test_split(rows, train_size=CUT_ROWS, stratify=y, random_state=options.seed)[0])
-    scores = held_out_scores(pick, X[rows], y[rows], options, deadline)
+    scores = held_out_scores(pick, X[rows], y[rows], split.folds(rows, y[rows], True, options), deadline)
     if scores is None:
         pick.remarks.append(
             "The time limit left no time to choose the cut on held-out scores; the machine's own stays."
         )
+        return None
+    known = np.isfinite(scores)  # the earliest rows are never held out where folds follow time
+    rows, scores = rows[known], scores[known]
+    if len(np.unique(y[rows])) < 2:
         return None
     cuts = cuts_of(scores, y[rows], price_of(y, options), options.threshold, options.cost is not None)
     pick.choices.append(Choice("cut", f"score {figure(cuts.threshold)}", words(cuts, options), "--threshold, --cost"))
     return cuts
 
 
-def held_out_scores(
-    pick: Pick, X: Any, y: np.ndarray, options: TrainOptions, deadline: float | None
-) -> np.ndarray | None:
-    """Scores of rows by machines that have not seen them; None where time runs out."""
-    folds = max(2, min(options.folds, int(np.unique(y, return_counts=True)[1].min())))
-    scores = np.empty(len(y))
-    for train, held in StratifiedKFold(folds, shuffle=True, random_state=options.seed).split(X, y):
+def held_out_scores(pick: Pick, X: Any, y: np.ndarray, folds: list[Any], deadline: float | None) -> np.ndarray | None:
+    """Scores of rows by machines that have not seen them, nan of rows that are in no fold; None where time runs out."""
+    scores = np.full(len(y), np.nan)
+    for train, held in folds:
         if deadline is not None and time.perf_counter() >= deadline:
             return None
         machine = pick.bare_machine()

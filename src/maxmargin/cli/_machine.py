@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._print import Screen, figure
 from maxmargin.cli._search import Rounds, Trial, scorer_name, tuning_of
+from maxmargin.cli._split import Split
 from maxmargin.multiclass import MARGIN
 from maxmargin.report import Choice, Cuts, Tuning
 
@@ -54,11 +55,13 @@ class Pick:
         return self.machine().set_params(**({"calibration": None} if "calibration" in self.params else {}))
 
 
-def pick_machine(X: Any, y: np.ndarray, classifies: bool, options: TrainOptions, screen: Screen) -> Pick:
+def pick_machine(
+    X: Any, y: np.ndarray, classifies: bool, options: TrainOptions, screen: Screen, split: Split | None = None
+) -> Pick:
     """Choose kernel, C and gamma for encoded training rows."""
     tries, why = kernels_to_try(X, options)
     fixed = fixed_parameters(y, classifies, options)
-    pick = chosen_by_score(tries, why, X, y, classifies, options, fixed, screen)
+    pick = chosen_by_score(tries, why, X, y, classifies, options, fixed, screen, split)
     pick.params = {**final_parameters(pick.kernel, options), **fixed, **pick.params}
     if classifies:
         pick.choices += class_choices(pick, y, options)
@@ -110,12 +113,12 @@ def final_parameters(kernel: str, options: TrainOptions) -> dict[str, Any]:
     return found
 
 
-def chosen_by_score(tries, why, X, y, classifies, options, fixed, screen) -> Pick:
+def chosen_by_score(tries, why, X, y, classifies, options, fixed, screen, split) -> Pick:
     """Search every kernel's grid; the best score wins, and a draw goes to the linear machine."""
     if not options.tune or (options.C is not None and (tries == ["linear"] or options.gamma is not None)):
         return untuned(tries[0], why, options)
     limit = None if options.time_limit is None else time.perf_counter() + TUNING_SHARE * options.time_limit
-    rounds = Rounds(X, y, classifies, options, fixed, limit, screen)
+    rounds = Rounds(X, y, classifies, options, fixed, limit, screen, split)
     sample, about = rounds.rows_for(tries)
     for kernel in tries:
         for weight in rounds.weights():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from maxmargin import io
-from maxmargin.cli._data import BUILT_IN, STDIN, TARGET_NAMES, built_in, copied_stdin
+from maxmargin.cli._data import BUILT_IN, STDIN, TARGET_NAMES, Source, built_in, copied_stdin
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._options import READING
 from maxmargin.cli._print import listed
@@ -195,3 +196,22 @@ def as_kind(table: Table, name: str, kind: str) -> np.ndarray:
         found[:] = [np.nan if np.isnan(value) else f"{value:.17g}" for value in column]
         return found
     return column
+
+
+def followed_by(source: Source, other: Source) -> Source:
+    """A source with the rows of another after its own, their columns found by name."""
+    table, more = source.table, other.table.with_dates(source.dates)
+    if (table.features is None) != (more.features is None):
+        raise InputError(f"{other.name} and {source.name} are of different kinds; test on a file of the same")
+    missing = [name for name in table.names if name not in more]
+    if missing:
+        raise InputError(f"{other.name} lacks columns that {source.name} has: {listed([repr(n) for n in missing])}")
+    columns = []
+    for name in table.names:
+        pair = (table[name], as_kind(more, name, table.kind(name)))
+        columns.append(np.concatenate([part.astype(object) for part in pair] if pair[0].dtype == object else pair))
+    features = None
+    if table.features is not None and more.features is not None:
+        width = max(table.features.shape[1], more.features.shape[1])
+        features = sp.csr_matrix(sp.vstack([widened(part.features, width) for part in (table, more)]))
+    return source._replace(table=replace(table, columns=tuple(columns), features=features, lines=None))

@@ -39,6 +39,9 @@ class TrainOptions:
     scoring: str | None = None
     time_limit: float | None = None
     seed: int = 0
+    time_column: str | None = None
+    group: str | None = None
+    test: str | None = None
     device: str = "auto"
     certify: str = "auto"
     threshold: float | None = None
@@ -75,6 +78,8 @@ class TrainOptions:
             raise InputError(f"--folds {self.folds} must be 2 to 20")
         if not 0 <= self.seed < 2**32:
             raise InputError(f"--seed {self.seed} must be 0 to {2**32 - 1}")
+        if sum(value is not None for value in (self.time_column, self.group, self.test)) > 1:
+            raise InputError("--time-column, --group and --test each say how rows are split; take one of them")
         if self.threshold is not None and not abs(self.threshold) < float("inf"):
             raise InputError(f"--threshold {self.threshold:g} is a score; take a finite number")
         if self.threshold is not None and self.cost is not None:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
 
 from maxmargin.cli._notices import is_imbalanced
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._print import Screen, progress_on_stderr
+from maxmargin.cli._split import Split, folds_of
 from maxmargin.report import Tuning
 from maxmargin.selection import SVCCV, SVRCV, LinearSVCCV, LinearSVRCV
 
@@ -48,6 +49,7 @@ class Rounds:
     fixed: dict[str, Any]
     limit: float | None
     screen: Screen
+    split: Split | None = None
     found: dict[Trial, Any] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     interrupted: bool = False
@@ -93,7 +95,7 @@ class Rounds:
                 self.remarks.append(f"The {kernel} kernel{WEIGHED if weight else ''} was not tried: {why}.")
             return False
         y = self.y[rows]
-        search = self._search_of(kernel, y, weight)
+        search = self._search_of(kernel, rows, weight)
         try:
             remark, self.interrupted = fit_search(search, self.X[rows], y)
         except KeyboardInterrupt:
@@ -111,8 +113,12 @@ class Rounds:
         self.remarks += [remark] if remark else []
         return True
 
-    def _search_of(self, kernel: str, y: np.ndarray, weight: str | None) -> Any:
+    def _search_of(self, kernel: str, rows: np.ndarray, weight: str | None) -> Any:
         """The search of a kernel's parameters."""
+        y = self.y[rows]
+        folds = folds_of("random", None, y, self.classifies, self.options)
+        if self.split is not None:
+            folds = self.split.folds(rows, y, self.classifies, self.options)
         linear, options, limit = kernel == "linear", self.options, self.limit
         given: dict[str, Any] = {**self.fixed, **({"class_weight": weight} if weight else {})}
         if linear:
@@ -126,21 +132,13 @@ class Rounds:
             given["Cs"] = [options.C]
         remaining = None if limit is None else max(limit - time.perf_counter(), 1e-3)
         return maker(
-            cv=self._folds_of(y),
+            cv=folds,
             scoring=self.scoring,
             time_limit=remaining,
             refit=False,
             verbose=int(self.screen.live),
             **given,
         )
-
-    def _folds_of(self, y: np.ndarray) -> Any:
-        """A splitter; classes with few rows mean fewer folds."""
-        folds, seed = self.options.folds, self.options.seed
-        if not self.classifies:
-            return KFold(min(folds, len(y)), shuffle=True, random_state=seed)
-        rarest = int(np.unique(y, return_counts=True)[1].min())
-        return StratifiedKFold(max(2, min(folds, rarest)), shuffle=True, random_state=seed)
 
 
 def fit_search(search: Any, X: Any, y: np.ndarray) -> tuple[str, bool]:

@@ -26,8 +26,9 @@ from maxmargin.cli._cut import check_cut, choose_cut
 from maxmargin.cli._data import STDIN, read_source
 from maxmargin.cli._errors import INTERRUPTED, Finishing, InputError, check_writable
 from maxmargin.cli._importance import importance_of, typical_row
+from maxmargin.cli._learning import learning_of
 from maxmargin.cli._machine import Pick, pick_machine
-from maxmargin.cli._models import machine_in
+from maxmargin.cli._models import followed_by, machine_in
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._prepare import Prepared, prepare
 from maxmargin.cli._print import Screen, listed, progress_on_stderr
@@ -36,7 +37,7 @@ from maxmargin.cli._results import METRICS, test_results
 from maxmargin.cli._show import show_findings, summary
 from maxmargin.io import Reading
 from maxmargin.multiclass import MARGIN
-from maxmargin.report import Choice, Cuts, Findings, Importance, Notice, Test, verdict_of, write_report
+from maxmargin.report import Choice, Cuts, Findings, Importance, Learning, Notice, Test, verdict_of, write_report
 
 #: Fits of more rows than this show their progress.
 LONG_FIT = 5_000
@@ -56,8 +57,10 @@ def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = Tr
     seconds = {"read": time.perf_counter() - began}
     if screen.live:
         print(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", file=sys.stderr)
-    source = source.dated(options.target, options.drop)
-    prepared = prepare(source, options)
+    source, tested = source.dated(options.target, options.drop), None
+    if options.test is not None:
+        source, tested = followed_by(source, read_source(options.test, **options.reading)), len(source.table)
+    prepared = prepare(source, options, tested)
     check_cut(prepared.y, prepared.classifies, options)
     model, pick, ended = fit(prepared, options, screen, began, seconds)
     replaced = out.exists()
@@ -109,10 +112,11 @@ def fit(prepared: Prepared, options: TrainOptions, screen: Screen, began: float,
     X = prepared.train_rows if encoders is None else encoders.fit_transform(prepared.train_rows)
     if not X.shape[1]:
         raise InputError("no column is left after encoding; look at the columns that were left out")
-    pick = pick_machine(X, y, prepared.classifies, options, screen)
+    pick = pick_machine(X, y, prepared.classifies, options, screen, prepared.split)
     seconds["tune"] = time.perf_counter() - start
     start = time.perf_counter()
-    pick.cuts = choose_cut(pick, X, y, options, None if options.time_limit is None else began + options.time_limit)
+    ends = None if options.time_limit is None else began + options.time_limit
+    pick.cuts = choose_cut(pick, X, y, options, ends, prepared.split)
     seconds["cut"] = time.perf_counter() - start
     start = time.perf_counter()
     if options.time_limit is not None:
@@ -160,6 +164,9 @@ def find(
     start = time.perf_counter()
     importance = None if prepared.sparse else looked_at(model, prepared, test, options)
     seconds["importance"] = time.perf_counter() - start
+    start = time.perf_counter()
+    learning = learned(model, prepared, test, options) if options.report is not None else None
+    seconds["learning curve"] = time.perf_counter() - start
     table = prepared.source.table
     return Findings(
         title=f"{prepared.target} from {prepared.source.name}",
@@ -182,11 +189,21 @@ def find(
         support=support,
         cuts=pick.cuts,
         importance=importance,
+        learning=learning,
         code=reproduction(prepared, pick, options, data),
         seconds=seconds,
         versions={name: value for name, value in versions().items() if name != "maxmargin"},
         class_counts={str(label): n for label, n in sorted(Counter(y.tolist()).items())} if prepared.classifies else {},
     )
+
+
+def learned(model: Pipeline, prepared: Prepared, test: Test, options: TrainOptions) -> Learning | None:
+    """What fewer rows would have taught; not asked where a time limit is set."""
+    if options.time_limit is not None:
+        return None
+    name = test.judged_by if test.judged_by in METRICS else "accuracy"
+    rows, y = (prepared.train_rows, prepared.test_rows), (prepared.y[prepared.train], prepared.y[prepared.test])
+    return learning_of(model, rows, y, (name, METRICS[name]), options.seed, None)
 
 
 def looked_at(model: Pipeline, prepared: Prepared, test: Test, options: TrainOptions) -> Importance:

@@ -120,6 +120,15 @@ class Cuts:
 
 
 @dataclass(frozen=True)
+class Learning:
+    """How good the same machine is when it learns from fewer rows."""
+
+    metric: str
+    sizes: list[int]
+    scores: list[float]  # on the rows held back
+
+
+@dataclass(frozen=True)
 class Effect:
     """What a column does: the mean answer where it has one value in all rows."""
 
@@ -220,5 +229,6 @@ class Findings:
     seconds: dict[str, float]  # "read", "tune", "train", "test"
     class_counts: dict[str, int] = field(default_factory=dict)  # of the training rows
     importance: Importance | None = None
+    learning: Learning | None = None
     cuts: Cuts | None = None  # where the cut between two classes was moved
     versions: dict[str, str] = field(default_factory=dict)  # "Python", "NumPy", "scikit-learn", ... besides maxmargin

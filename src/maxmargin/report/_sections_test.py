@@ -12,6 +12,7 @@ from maxmargin.report._charts_test import (
     MATRIX_CLASSES,
     Curve,
     confusion_chart,
+    learning_chart,
     many_roc_chart,
     precision_recall,
     precision_recall_chart,
@@ -33,7 +34,29 @@ def results(findings: Findings) -> str:
     """How the model does on the rows that no choice has seen."""
     test = findings.test
     parts = _regression(test) if findings.task == "regression" else _classes(test)
-    return section("test", "Test results", _metrics(findings), *parts, _cuts(findings.cuts))
+    return section("test", "Test results", _metrics(findings), *parts, _cuts(findings.cuts), _learning(findings))
+
+
+def _learning(findings: Findings) -> str:
+    """Whether more rows would help."""
+    found = findings.learning
+    if found is None or len(found.sizes) < 3:
+        return ""
+    low, high = findings.test.intervals.get(found.metric, (math.nan, math.nan))
+    gain, noise = found.scores[-1] - found.scores[-2], (high - low) / 2
+    name = escaped(found.metric)
+    if not math.isfinite(noise):
+        said = ""
+    elif gain > noise / 2:
+        said = f"The last step still brought {number(gain, 2)}: more rows would probably help."
+    elif max(found.scores[:-1]) >= found.scores[-1] - noise / 4:
+        said = "The line is level within the uncertainty of the test: more rows like these would hardly help."
+    else:
+        said = "The line still rises a little, but by less than the test can tell."
+    return (
+        f"<h3>Would more data help?</h3><p>The {name} on the rows held back, of the same machine trained on a part "
+        f"of the training rows. {said}</p>" + charts(learning_chart(found))
+    )
 
 
 def _cuts(cuts: Cuts | None) -> str:
