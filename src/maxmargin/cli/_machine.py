@@ -128,7 +128,7 @@ def chosen_by_score(tries, why, X, y, classifies, options, fixed, screen, split)
         pick = untuned(tries[0], why or "the time limit left no time to compare", options)
         pick.remarks = rounds.remarks
         return pick
-    best = max(found, key=lambda one: found[one].best_score_)  # the first of equals: linear, without weights
+    best = simplest(found)
     choices = [kernel_choice(found, best, why), *scoring_choice(rounds)]
     if best.kernel == "linear" and tries != ["linear"] and len(sample) < len(y):  # it is quick enough for more rows
         more, named = rounds.rows_for(["linear"])
@@ -141,12 +141,38 @@ def chosen_by_score(tries, why, X, y, classifies, options, fixed, screen, split)
         choices.append(weight_choice(found, best))
         params.update({"class_weight": best.weight} if best.weight else {})
     score = float(search.best_score_)
+    choices.append(spread_choice(search, score))
     return Pick(best.kernel, params, choices, tuning_of(found, best), score, rounds.interrupted, rounds.remarks)
 
 
 def rounded(value: Any) -> Any:
     """To four digits: cross-validation does not tell more apart, and people can read them."""
     return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def standard_error(search: Any) -> float:
+    """How far the winner's mean score may be off: the spread of the folds over the root of their number."""
+    spread = float(search.cv_results_["std_test_score"][search.best_index_])
+    return spread / max(1.0, search.n_splits_ - 1.0) ** 0.5 if np.isfinite(spread) else 0.0
+
+
+def simplest(found: dict[Trial, Any]) -> Trial:
+    """The first trial within one standard error of the best: linear before Gaussian, without weights before with them.
+
+    Weights are no matter of simplicity, so that of one kernel the better score counts.
+    """
+    best = max(found, key=lambda one: found[one].best_score_)
+    enough = found[best].best_score_ - standard_error(found[best])
+    near = [one for one in found if found[one].best_score_ >= enough]
+    kernel = near[0].kernel  # kernels are tried from the simple to the flexible
+    return max((one for one in near if one.kernel == kernel), key=lambda one: found[one].best_score_)
+
+
+def spread_choice(search: Any, score: float) -> Choice:
+    """The score in cross-validation, and how far the folds were apart."""
+    spread = float(search.cv_results_["std_test_score"][search.best_index_])
+    why = f"mean and standard deviation over {search.n_splits_} folds; ties go to the simpler model"
+    return Choice("cross-validation", f"{scorer_name(search)} {score:.4f} ± {spread:.4f}", why)
 
 
 def untuned(kernel: str, why: str, options: TrainOptions) -> Pick:
@@ -189,13 +215,21 @@ def kernel_choice(found: dict[Trial, Any], best: Trial, why: str) -> Choice:
         tops = {k: max(s.best_score_ for trial, s in found.items() if trial.kernel == k) for k in kernels}
         scores = [f"{kernel} {top:.4f}" for kernel, top in tops.items()]
         why = f"cross-validated {scorer_name(found[best])}: {' against '.join(scores)}"
+        if found[best].best_score_ < max(search.best_score_ for search in found.values()):
+            why += ", within one standard error: a tie goes to the simpler kernel"
     return Choice("kernel", named.get(best.kernel, best.kernel), why or "the only one tried", "--kernel")
 
 
 def parameter_choices(search: Any, kernel: str, about: str, options: TrainOptions) -> list[Choice]:
     """C and gamma as found."""
     cells = len(search.cv_results_["params"])
-    why = f"best of {cells} cells in {search.n_splits_} folds of {about}: {search.best_score_:.4f}"
+    why = f"of {cells} cells in {search.n_splits_} folds of {about}: {search.best_score_:.4f}"
+    top = int(np.nanargmax(search.cv_results_["mean_test_score"]))
+    best = float(search.cv_results_["mean_test_score"][top])
+    if search.best_score_ < best:
+        why = f"the simplest within one standard error of the best ({best:.4f}) {why}"
+    else:
+        why = f"best {why}"
     found = []
     for name, given in (("C", options.C), ("gamma", options.gamma)):
         value = search.best_params_.get(name)

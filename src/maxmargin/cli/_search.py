@@ -136,6 +136,7 @@ class Rounds:
             scoring=self.scoring,
             time_limit=remaining,
             refit=False,
+            one_standard_error=True,
             verbose=int(self.screen.live),
             **given,
         )

@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline
 
 import maxmargin
 from maxmargin import io
+from maxmargin.cli._clock import Clock
 from maxmargin.cli._code import reproduction
 from maxmargin.cli._cut import check_cut, choose_cut
 from maxmargin.cli._data import STDIN, read_source
@@ -37,7 +38,18 @@ from maxmargin.cli._results import METRICS, test_results
 from maxmargin.cli._show import show_findings, summary
 from maxmargin.io import Reading
 from maxmargin.multiclass import MARGIN
-from maxmargin.report import Choice, Cuts, Findings, Importance, Learning, Notice, Test, verdict_of, write_report
+from maxmargin.report import (
+    Choice,
+    Cuts,
+    Findings,
+    Importance,
+    Learning,
+    Margins,
+    Notice,
+    Test,
+    verdict_of,
+    write_report,
+)
 
 #: Fits of more rows than this show their progress.
 LONG_FIT = 5_000
@@ -49,27 +61,29 @@ ENCODINGS = {"cp1252": "Latin-1 (cp1252)", "utf-16": "UTF-16"}
 
 def train(data: str, options: TrainOptions, screen: Screen, show_code: bool = True) -> int:
     """Train a model of the data; the exit code."""
-    began = time.perf_counter()
+    clock = Clock(screen, options.time_limit)
     out = options.out or Path(("stdin" if data == STDIN else Path(data).name.split(".")[0]) + ".mm")
     check_writable(out, "--out", data)
     check_writable(options.report, "--report", data, out)
-    source = read_source(data, **options.reading)
-    seconds = {"read": time.perf_counter() - began}
+    with clock.part("read", "reading"):
+        source = read_source(data, **options.reading)
     if screen.live:
         print(f"{source.name}: {len(source.table):,} rows, {width_of(source.table)} columns", file=sys.stderr)
-    source, tested = source.dated(options.target, options.drop), None
-    if options.test is not None:
-        source, tested = followed_by(source, read_source(options.test, **options.reading)), len(source.table)
-    prepared = prepare(source, options, tested)
-    check_cut(prepared.y, prepared.classifies, options)
-    model, pick, ended = fit(prepared, options, screen, began, seconds)
+    with clock.part("look", "looking at the columns"):
+        source, tested = source.dated(options.target, options.drop), None
+        if options.test is not None:
+            source, tested = followed_by(source, read_source(options.test, **options.reading)), len(source.table)
+        prepared = prepare(source, options, tested)
+        check_cut(prepared.y, prepared.classifies, options)
+    model, pick, ended = fit(prepared, options, screen, clock)
     replaced = out.exists()
     with Finishing() as finishing:
-        findings = find(model, pick, prepared, options, data, seconds)
-        io.save(model, out, record=record_of(findings, prepared, options))
+        findings = find(model, pick, prepared, options, data, clock)
+        with clock.part("write"):
+            io.save(model, out, record=record_of(findings, prepared, options))
+        clock.end()
         if options.report is not None:
             write_report(findings, options.report)
-    seconds["all"] = time.perf_counter() - began
     show_findings(screen, findings, out, replaced, options.report, show_code)
     if screen.for_program:
         screen.document(summary(findings, out, options.report))
@@ -103,34 +117,29 @@ def width_of(table: Any) -> str:
     return f"{len(table.names) + (0 if table.features is None else table.features.shape[1]):,}"
 
 
-def fit(prepared: Prepared, options: TrainOptions, screen: Screen, began: float, seconds: dict[str, float]):
+def fit(prepared: Prepared, options: TrainOptions, screen: Screen, clock: Clock):
     """(the fitted pipeline, the pick, whether Ctrl-C ended tuning or training early)."""
-    start = time.perf_counter()
     steps = prepared.encoders()
     encoders = Pipeline(steps) if steps else None
     y = prepared.y[prepared.train]
-    X = prepared.train_rows if encoders is None else encoders.fit_transform(prepared.train_rows)
-    if not X.shape[1]:
-        raise InputError("no column is left after encoding; look at the columns that were left out")
-    pick = pick_machine(X, y, prepared.classifies, options, screen, prepared.split)
-    seconds["tune"] = time.perf_counter() - start
-    start = time.perf_counter()
-    ends = None if options.time_limit is None else began + options.time_limit
-    pick.cuts = choose_cut(pick, X, y, options, ends, prepared.split)
-    seconds["cut"] = time.perf_counter() - start
-    start = time.perf_counter()
-    if options.time_limit is not None:
-        pick.params["time_limit"] = max(LEAST_TIME, round(began + options.time_limit - start, 1))
+    with clock.part("tune"):
+        X = prepared.train_rows if encoders is None else encoders.fit_transform(prepared.train_rows)
+        if not X.shape[1]:
+            raise InputError("no column is left after encoding; look at the columns that were left out")
+        pick = pick_machine(X, y, prepared.classifies, options, screen, prepared.split)
+    with clock.part("cut", "choosing the cut"):
+        pick.cuts = choose_cut(pick, X, y, options, clock.deadline, prepared.split)
+    if clock.deadline is not None:
+        pick.params["time_limit"] = max(LEAST_TIME, round(clock.deadline - time.perf_counter(), 1))
     machine = pick.machine()
     if screen.live and len(y) > LONG_FIT:
         machine.set_params(verbose=True)
-    with progress_on_stderr(), warnings.catch_warnings(record=True) as heard:
+    with clock.part("train"), progress_on_stderr(), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         machine.fit(X, y)
     machine.set_params(**({"verbose": False} if machine.verbose else {}))
     late = [str(w.message) for w in heard if issubclass(w.category, ConvergenceWarning)]
     pick.remarks += late[:1]
-    seconds["train"] = time.perf_counter() - start
     ended = pick.interrupted or any("interrupt" in text.lower() or "ctrl-c" in text.lower() for text in late)
     return Pipeline([*steps, ("machine", with_cut(machine, pick.cuts))]), pick, ended
 
@@ -145,28 +154,24 @@ def with_cut(machine: Any, cuts: Cuts | None) -> Any:
     return cut
 
 
-def find(
-    model: Pipeline, pick: Pick, prepared: Prepared, options: TrainOptions, data: str, seconds: dict[str, float]
-) -> Findings:
+def find(model: Pipeline, pick: Pick, prepared: Prepared, options: TrainOptions, data: str, clock: Clock) -> Findings:
     """Everything there is to say about a fitted model."""
-    start = time.perf_counter()
-    y = prepared.y[prepared.train]
-    test = test_results(model, prepared.test_rows, prepared.y[prepared.test], y, prepared.classifies, options)
-    seconds["test"] = time.perf_counter() - start
-    machine = machine_in(model["machine"])
-    encoded = model[:-1].transform(prepared.train_rows) if len(model) > 1 else prepared.train_rows
-    values = None if prepared.sparse else prepared.train_rows
+    y, machine = prepared.y[prepared.train], machine_in(model["machine"])
+    with clock.part("test", "testing"):
+        test = test_results(model, prepared.test_rows, prepared.y[prepared.test], y, prepared.classifies, options)
     single = getattr(machine, "multiclass_", None) in MARGIN and len(test.labels) > 2
-    support = None
-    if not single:  # one problem for all classes has no margin of two sides
-        rows = prepared.rows[prepared.train]
-        support = support_of(machine, encoded, y, rows, values, prepared.chosen.used)
-    start = time.perf_counter()
-    importance = None if prepared.sparse else looked_at(model, prepared, test, options)
-    seconds["importance"] = time.perf_counter() - start
-    start = time.perf_counter()
-    learning = learned(model, prepared, test, options) if options.report is not None else None
-    seconds["learning curve"] = time.perf_counter() - start
+    with clock.part("zones", "looking where the training rows lie"):
+        encoded = model[:-1].transform(prepared.train_rows) if len(model) > 1 else prepared.train_rows
+        support = None
+        if options.report is None:  # who sees no margins need not wait for them
+            support = Margins(np.zeros(0), {}, len(machine.support_), len(y), [])
+        elif not single:  # one problem for all classes has no margin of two sides
+            rows, values = prepared.rows[prepared.train], None if prepared.sparse else prepared.train_rows
+            support = support_of(machine, encoded, y, rows, values, prepared.chosen.used)
+    with clock.part("importance", "measuring what the model looks at"):
+        importance = None if prepared.sparse or clock.late else looked_at(model, prepared, test, options)
+    with clock.part("learning curve", "training on fewer rows"):
+        learning = None if options.report is None else learned(model, prepared, test, options)
     table = prepared.source.table
     return Findings(
         title=f"{prepared.target} from {prepared.source.name}",
@@ -191,7 +196,7 @@ def find(
         importance=importance,
         learning=learning,
         code=reproduction(prepared, pick, options, data),
-        seconds=seconds,
+        seconds=clock.seconds,
         versions={name: value for name, value in versions().items() if name != "maxmargin"},
         class_counts={str(label): n for label, n in sorted(Counter(y.tolist()).items())} if prepared.classifies else {},
     )

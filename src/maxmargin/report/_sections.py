@@ -241,8 +241,9 @@ def code(findings: Findings) -> str:
 
 def timings(findings: Findings) -> str:
     """How long the steps took, and with which versions."""
-    lines = [(escaped(name), seconds(value)) for name, value in findings.seconds.items()]
-    known = [value for value in findings.seconds.values() if math.isfinite(value)]
+    parts = {name: value for name, value in findings.seconds.items() if name != "all"}
+    lines = [(escaped(name), seconds(value)) for name, value in parts.items()]
+    known = [value for value in parts.values() if math.isfinite(value)]
     if len(known) > 1:
         lines.append(("together", seconds(sum(known))))
     took = table("Time of each step", ("step", "time"), lines, (1,)) if lines else missing("No times were recorded.")
