@@ -15,6 +15,7 @@ from maxmargin.cli._errors import InputError, check_writable, written_whole
 from maxmargin.cli._importance import reasons
 from maxmargin.cli._models import Model, load_model, rows_for, tables_for
 from maxmargin.cli._print import Screen, listed
+from maxmargin.cli._strange import Strange, trained_on
 from maxmargin.io import Table
 
 #: Rows that are in memory at a time.
@@ -71,11 +72,12 @@ def predict(model_path: Path, data: str, out: Path | None, wish: Wish, screen: S
         raise InputError(f"{model_path} has no prediction sets: train it with --calibration sigmoid")
     if wish.explain and not model.record.get("typical"):
         raise InputError(f"{model_path} does not know what is typical of its columns: train it with `maxmargin train`")
-    tally, extra = Tally(), set[str]()
+    tally, extra, strange = Tally(), set[str](), Strange(model)
     with destination(None if to_stdout else out) as write:
         for number, table in enumerate(tables_for(model, data, ROWS, **how)):
             X, unknown = rows_for(model, table)
             extra.update(unknown)
+            strange.add(X)
             names, columns = answers(model, X, wish)
             write(names if number == 0 else None, columns)
             tally.add(columns[0], *truth(model, table))
@@ -83,7 +85,8 @@ def predict(model_path: Path, data: str, out: Path | None, wish: Wish, screen: S
                 print(f"\r{tally.rows:,} rows", end="", file=sys.stderr, flush=True)
     if screen.live:
         print(file=sys.stderr)
-    report(model, tally, sorted(extra), None if to_stdout else out, screen)
+    notes = [note for note in (trained_on(model, data), *strange.notes()) if note]
+    report(model, tally, sorted(extra), notes, None if to_stdout else out, screen)
     return 0
 
 
@@ -185,18 +188,25 @@ def answers(model: Model, X: Any, wish: Wish) -> tuple[list[str], list[np.ndarra
     return names, columns
 
 
-def report(model: Model, tally: Tally, extra: list[str], out: Path | None, screen: Screen) -> None:
+def report(model: Model, tally: Tally, extra: list[str], notes: list[str], out: Path | None, screen: Screen) -> None:
     """Say what was done, on standard error if the answers went to standard output."""
     classifies = hasattr(model.machine, "classes_")
     said = Screen(for_program=True) if out is None else screen
     if extra:
         said.notice(f"columns that the model does not know were ignored: {listed(extra)}")
+    for note in notes:
+        said.notice(note)
     if tally.compared:
         said.line(tally.sentence(classifies))
     if out is not None:
         said.line(f"{tally.rows:,} predictions in {out.resolve()}")
     if screen.for_program and out is not None:
-        found: dict[str, Any] = {"rows": tally.rows, "out": str(out.resolve()), "ignored_columns": extra}
+        found: dict[str, Any] = {
+            "rows": tally.rows,
+            "out": str(out.resolve()),
+            "ignored_columns": extra,
+            "notes": notes,
+        }
         if tally.compared:
             found["compared"] = tally.compared
             key = "accuracy" if classifies else "mean_absolute_error"

@@ -36,6 +36,7 @@ from maxmargin.cli._print import Screen, listed, progress_on_stderr
 from maxmargin.cli._proof import goal_of, price_of, proof_of, support_of
 from maxmargin.cli._results import METRICS, test_results
 from maxmargin.cli._show import show_findings, summary
+from maxmargin.cli._strange import seen_in
 from maxmargin.io import Reading
 from maxmargin.multiclass import MARGIN
 from maxmargin.report import (
@@ -240,6 +241,7 @@ def record_of(findings: Findings, prepared: Prepared, options: TrainOptions) -> 
         "metrics": findings.test.metrics,
         "verdict": "" if verdict is None else verdict.sentence,
         "importance": [] if findings.importance is None else most_needed(findings.importance),
+        "seen": {} if prepared.sparse else seen_in(prepared.train_rows, chosen.used, len(chosen.numbers)),
         "typical": {} if prepared.sparse else typical_row(prepared.train_rows, chosen.used),
         "code": findings.code,
         "created": findings.created,

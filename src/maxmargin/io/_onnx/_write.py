@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ from maxmargin.io._onnx._machines import MACHINES, Exported, Outputs, export_mac
 from maxmargin.io._onnx._steps import export_step, is_passed, named_steps
 
 
-def write_onnx(model: Any, path: Path, sample: Any) -> None:
+def write_onnx(model: Any, path: Path, sample: Any, names: Sequence[str] | None = None) -> None:
     """Translate, check, write."""
     model = _winner(model)
     head, machine = _parts(model)
-    graph, inputs = Graph(), Inputs.of(model)
+    graph, inputs = Graph(), Inputs.of(model, names)
     table = inputs.table(graph)
     for where, step in [] if head is None else named_steps(head):
         table = export_step(graph, step, table, where)
