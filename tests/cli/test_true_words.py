@@ -168,3 +168,16 @@ def test_two_rows_of_a_class_prove_little() -> None:
         low, high = combined([(hits, 8, 0.5), (alarms, 200, 0.5)], value)
         inside += low <= 0.8 <= high
     assert inside >= 370
+
+
+def test_a_certificate_is_a_card_in_a_notebook() -> None:
+    good = Certificate(primal=2.0, dual=2.0, gap=1e-8, relative_gap=5e-9, kkt=1e-6, feasible=True, holds=True)
+    card = good._repr_html_()
+    assert "Proven" in card
+    assert "5.00e-09" in card
+    places = [float(replace(good, gap=g, relative_gap=g / 2)._repr_html_().split("cx='")[1].split("'")[0])
+              for g in (1e-14, 1e-8, 1e-2)]  # fmt: skip
+    assert places == sorted(set(places))
+    none = replace(good, holds=False, reason="scores <were> sampled")._repr_html_()
+    assert "Not proven" in none
+    assert "&lt;were&gt;" in none

@@ -257,8 +257,8 @@ def class_choices(pick: Pick, y: np.ndarray, options: TrainOptions) -> list[Choi
     if options.calibration is not None:
         why = "you said so"
     elif few:
-        why = "scores become probabilities at the price of five quick fits"
+        why = "turns scores into probabilities, for five more short fits"
     else:
-        why = f"left away beyond {CALIBRATED_ROWS:,} rows for the time it takes"
+        why = f"skipped above {CALIBRATED_ROWS:,} rows to save time"
     found.append(Choice("calibration", calibration, why, "--calibration"))
     return found

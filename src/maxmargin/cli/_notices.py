@@ -15,6 +15,8 @@ from maxmargin.report import Notice
 IMBALANCED_PAIR, IMBALANCED = 0.2, 0.4
 #: Below this share it is worth a word.
 UNEVEN = 0.3
+#: Outliers lie so many times the middle half's width beyond it, and are no more than this share of the rows.
+FAR, MOST_FAR = 3.0, 0.05
 #: One column alone that is right this often about rows it has not seen gives the answer away.
 SUSPECT = 0.99
 #: Most rows and columns looked at for leakage.
@@ -30,7 +32,7 @@ def find_notices(
     found = [
         leaks(table, chosen, y, classifies, seed),
         duplicates(copies, y, together),
-        imbalance(y) if classifies else None,
+        imbalance(y) if classifies else outliers(y),
         missing(table, chosen),
         constants(chosen),
         unscaled(table, chosen),
@@ -53,8 +55,8 @@ def leaks(table: Table, chosen: Chosen, y: np.ndarray, classifies: bool, seed: i
     what = "of the classes" if classifies else "of the spread"
     return Notice(
         "leakage",
-        f"One column alone explains nearly all {what}: {listed(suspects)}. If it is known only after the answer is, "
-        "leave it out with --drop: the model would be useless in earnest, however good it looks here.",
+        f"One column alone explains nearly all {what}: {listed(suspects)}. If it becomes known only after the answer "
+        "does, leave it out with --drop: otherwise the model looks good here and fails in practice.",
     )
 
 
@@ -88,13 +90,13 @@ def duplicates(copies: np.ndarray, y: np.ndarray, together: bool) -> Notice | No
     if not repeated:
         return None
     torn = int(np.count_nonzero(y != y[copies]))
-    text = f"{counted(repeated, 'row')} ({share(repeated / len(y))}) with the values of an earlier one in every column."
+    text = f"{counted(repeated, 'row')} ({share(repeated / len(y))}) that repeat an earlier row in every column."
     if together:
         text += " Copies stay on one side of the split, so that no test row has been seen in training."
     else:
         text += " Most rows are copies, so test rows have been seen in training: results say little about new rows."
     if torn:
-        text += f" In {counted(torn, 'copy')} the target differs: no model can be right about both."
+        text += f" In {counted(torn, 'copy')} the target differs from the original's: no model can get both right."
     return Notice("duplicates", text)
 
 
@@ -126,6 +128,23 @@ def imbalance(y: np.ndarray) -> Notice | None:
     )
 
 
+def outliers(y: np.ndarray) -> Notice | None:
+    """Targets of a regression that are far from all others (Tukey's far outliers)."""
+    low, middle, high = np.quantile(y, [0.25, 0.5, 0.75])
+    room = FAR * (high - low)
+    far = (y < low - room) | (y > high + room)
+    number = int(np.count_nonzero(far))
+    if high == low or not number or number > MOST_FAR * len(y):
+        return None
+    worst = float(y[np.argmax(np.abs(y - middle))])
+    return Notice(
+        "outliers",
+        f"{counted(number, 'row')} with a target far from the others (half lie between {figure(low)} and "
+        f"{figure(high)}), such as {figure(worst)}. Check whether they are mistakes: a few of them can decide R2 and the mean squared "
+        "error, if not the model, which counts large errors only in proportion.",
+    )
+
+
 def missing(table: Table, chosen: Chosen) -> Notice | None:
     """Gaps in the columns that are used."""
     with_gaps = [column for column in chosen.columns if column.missing and column.kind != "left out"]
@@ -135,8 +154,8 @@ def missing(table: Table, chosen: Chosen) -> Notice | None:
     named = listed([f"{column.name} ({share(column.missing / len(table))})" for column in worst])
     return Notice(
         "missing",
-        f"{counted(len(with_gaps), 'column')} with missing values: {named}. Numbers are filled in with the median, and "
-        "of categories 'missing' is one more.",
+        f"{counted(len(with_gaps), 'column')} with missing values: {named}. Missing numbers are replaced by the median "
+        "of their column; a missing category counts as a category of its own.",
     )
 
 
@@ -160,5 +179,5 @@ def unscaled(table: Table, chosen: Chosen) -> Notice | None:
     return Notice(
         "unscaled",
         f"Columns differ in size: {largest} varies by {figure(spreads[largest])} and {least} by "
-        f"{figure(spreads[least])}. All are scaled to unit variance; without that the large ones would decide alone.",
+        f"{figure(spreads[least])}. All are scaled to unit variance, so that large ones do not drown out the others.",
     )

@@ -244,9 +244,7 @@ def unlabelled(number: int, target: str) -> list[Notice]:
     """What to say of rows without an answer."""
     if not number:
         return []
-    return [
-        Notice("missing", f"{counted(number, 'row')} without a value in {target} cannot be learned from: left out.")
-    ]
+    return [Notice("missing", f"{counted(number, 'row')} have no value in {target} and were left out.")]
 
 
 def columns_choice(source: Source, table: Table, chosen: Chosen) -> Choice:
@@ -272,7 +270,7 @@ def scale_choice(X: Any, chosen: Chosen, asked: bool | None, sparse: bool) -> tu
         return asked, Choice("scaling", "unit variance" if asked else "none", "you said so", "--scale, --no-scale")
     if not sparse:
         what = "unit variance" if chosen.numbers else "none"
-        why = "machines see distances, and columns should count alike" if chosen.numbers else "there are no numbers"
+        why = "so that every column counts the same, whatever its unit" if chosen.numbers else "there are no numbers"
         return True, Choice("scaling", what, why, "--no-scale")
     small = X.nnz == 0 or float(np.abs(X.data).max()) <= 1.0
     if small:

@@ -65,8 +65,10 @@ def roc_chart(curve: Curve, positive: str) -> str:
     chart.axes(x, y, "false positive rate", "true positive rate")
     chart.path("reference", [(x(0.0), y(0.0)), (x(1.0), y(1.0))])
     chart.path("curve c1", [(x(a), y(b)) for a, b in thinned(curve)])
-    chart.text(x(0.97), y(0.06), f"area {fixed(curve.area)}", "value", "end")
-    return chart.render(f"What is called positive: {_name(positive)}. The dashed line is a coin.")
+    return chart.render(
+        f"The positive class is {_name(positive)}; the area under the curve is {fixed(curve.area)}. The dashed line is "
+        "what guessing would give, with an area of 0.5."
+    )
 
 
 def precision_recall_chart(curve: Curve, positive: str, prevalence: float) -> str:
@@ -80,8 +82,10 @@ def precision_recall_chart(curve: Curve, positive: str, prevalence: float) -> st
     chart.axes(x, y, "recall", "precision")
     chart.path("reference", [(x(0.0), y(prevalence)), (x(1.0), y(prevalence))])
     chart.path("curve c1", [(x(a), y(b)) for a, b in thinned(curve)])
-    chart.text(x(0.97), y(0.06), f"average {fixed(curve.area)}", "value", "end")
-    return chart.render(f"Of {_name(positive)}. The dashed line is its share of the rows.")
+    return chart.render(
+        f"The positive class is {_name(positive)}; the average precision is {fixed(curve.area)}. The dashed line is "
+        "what guessing would give: its share of the rows."
+    )
 
 
 def many_roc_chart(curves: Sequence[tuple[str, Curve]]) -> str:

@@ -16,6 +16,8 @@ from maxmargin.report._verdict import guess_of, verdict_of
 MOST_COLUMNS, MOST_NOTICES, MOST_CELLS = 300, 100, 6
 KINDS = {
     "imbalance": "Imbalance",
+    "outliers": "Outliers",
+    "time": "Order in time",
     "duplicates": "Duplicates",
     "leakage": "Possible leakage",
     "constant": "Constant columns",
@@ -75,7 +77,7 @@ def _sentence(findings: Findings) -> str:
     )
     held = "were" if findings.test_rows != 1 else "was"
     said += (
-        f"{rows(findings.test_rows)} {held} held back and looked at once, for the results below."
+        f"{rows(findings.test_rows)} {held} kept for the test below and used for nothing else."
         if findings.test_rows
         else "none were held back, so nothing is known about new rows."
     )

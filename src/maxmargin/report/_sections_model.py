@@ -47,8 +47,8 @@ def margins(findings: Findings) -> str:
             else " A row counts by the smallest margin among its two-class problems."
         )
     said = (
-        "<p>How far off each training row is, less the epsilon that is free of charge. Rows below 0 lie inside the "
-        "tube and cost nothing; the slack of the others is what they lie above it.</p>"
+        "<p>How far off each training row is, minus epsilon, up to which errors cost nothing. Rows below 0 lie inside "
+        "the tube and cost nothing; the slack of the others is what they lie above it.</p>"
         if regression
         else "<p>The margin t·f(x) of a row is its score, counted positive on the side of its own class. At 1 and "
         "above a row costs nothing; below 1 its slack is 1 minus the margin; below 0 it is on the wrong side."
@@ -162,5 +162,5 @@ def _value(value: Any) -> str:
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(int(value))  # a row's number, or a count: without separators
     if _is_number(value):
-        return number(value) if math.isfinite(value) else foreign(value)
+        return "–" if math.isnan(value) else number(value)
     return foreign(value, 60)
