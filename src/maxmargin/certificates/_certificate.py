@@ -104,14 +104,14 @@ class Certificate:
                 ("method", self.method))  # fmt: skip
         table = "".join(f"<tr><th style='text-align:left'>{a}</th><td>{b}</td></tr>" for a, b in rows)
         ticks = "".join(
-            f"<text x='{10 + 50 * k}' y='34' font-size='9' text-anchor='middle' fill='currentColor'>"
-            f"1e-{16 - 4 * k}</text>"
+            f"<text x='{20 + 50 * k}' y='34' font-size='9' text-anchor='middle' fill='currentColor'>"
+            f"{'1' if k == 4 else f'1e-{16 - 4 * k}'}</text>"
             for k in range(5)
         )
         scale = (
-            "<svg width='230' height='38' role='img' aria-label='relative gap on a scale of powers of ten'>"
-            "<line x1='10' y1='16' x2='210' y2='16' stroke='currentColor' stroke-opacity='.4'/>"
-            f"<circle cx='{10 + 200 * place:.1f}' cy='16' r='6' fill='{colour}'/>{ticks}</svg>"
+            "<svg width='240' height='38' role='img' aria-label='relative gap on a scale of powers of ten'>"
+            "<line x1='20' y1='16' x2='220' y2='16' stroke='currentColor' stroke-opacity='.4'/>"
+            f"<circle cx='{20 + 200 * place:.1f}' cy='16' r='6' fill='{colour}'/>{ticks}</svg>"
         )
         return (
             f"<div style='border:1px solid {colour};border-radius:6px;padding:.5em .8em;display:inline-block'>"

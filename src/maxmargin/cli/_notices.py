@@ -140,8 +140,8 @@ def outliers(y: np.ndarray) -> Notice | None:
     return Notice(
         "outliers",
         f"{counted(number, 'row')} with a target far from the others (half lie between {figure(low)} and "
-        f"{figure(high)}), such as {figure(worst)}. Check whether they are mistakes: a few of them can decide R2 and the mean squared "
-        "error, if not the model, which counts large errors only in proportion.",
+        f"{figure(high)}), such as {figure(worst)}. Check whether they are mistakes: a few of them can decide R2 "
+        "and the mean squared error, if not the model, which counts large errors only in proportion.",
     )
 
 
