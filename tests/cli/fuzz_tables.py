@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from maxmargin.io import Table, _text, read_table, read_table_chunks
+from tests.cli.workbooks import write_excel
 
 
 class Refused(Exception):
@@ -63,6 +64,9 @@ def seeds() -> dict[str, bytes]:
     buffer = bytes_io.BytesIO()
     np.savez(buffer, X=np.eye(4), y=np.arange(4))
     found[".npz"] = buffer.getvalue()
+    buffer = bytes_io.BytesIO()
+    write_excel(buffer, [["size", "when", "kind"], [1.5, (45000,), "a"], [None, (45001,), "b"]])
+    found[".xlsx"] = buffer.getvalue()
     try:
         import pyarrow as pa
         from pyarrow import feather, parquet

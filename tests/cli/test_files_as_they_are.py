@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from maxmargin import io
 from maxmargin.io._numerals import numbers_in, value_of
+from tests.cli.workbooks import write_excel
 
 QUICK = ("--kernel", "linear", "--C", "0.1", "--no-code")
 
@@ -51,7 +52,8 @@ def test_a_german_file_just_works(run, tmp_path: Path, encoding: str) -> None:
     assert data["option"] == "--sep, --decimal, --encoding"
     run("predict", "m.mm", "kunden.csv", "--out", "answers.csv")
     found = [line.split(",")[0] for line in (tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()[1:]]
-    rows = table.rows([c["name"] for c in io.load_record("m.mm")["columns"]])
+    record = io.load_record("m.mm")
+    rows = table.with_dates(record["dates"]).rows([column["name"] for column in record["columns"]])
     assert found == io.load("m.mm").predict(rows).tolist()
     assert run("certify", "m.mm", "kunden.csv").code == 0
 
@@ -153,38 +155,6 @@ def test_json_and_lines_of_json(run, tmp_path: Path, flowers: Path) -> None:
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(ValueError, match=says):
             io.read_table(tmp_path / "bad.json")
-
-
-def write_excel(path: Path, rows: list[list[object]]) -> None:
-    """A small workbook as Excel writes it: shared strings, a date style, gaps left out."""
-    texts = list(dict.fromkeys(cell for row in rows for cell in row if isinstance(cell, str)))
-    name = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    lines = []
-    for r, row in enumerate(rows, 1):
-        cells = []
-        for c, cell in enumerate(row):
-            place = f"{chr(65 + c)}{r}"
-            if isinstance(cell, str):
-                cells.append(f'<c r="{place}" t="s"><v>{texts.index(cell)}</v></c>')
-            elif isinstance(cell, tuple):  # a date
-                cells.append(f'<c r="{place}" s="1"><v>{cell[0]}</v></c>')
-            elif cell is not None:
-                cells.append(f'<c r="{place}"><v>{cell}</v></c>')
-        lines.append(f'<row r="{r}">{"".join(cells)}</row>')
-    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    parts = {
-        "xl/workbook.xml": f'<workbook xmlns="{name}" xmlns:r="{relation}"><sheets><sheet name="s" sheetId="1" '
-        'r:id="rId1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
-        'relationships"><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>',
-        "xl/sharedStrings.xml": f'<sst xmlns="{name}">{"".join(f"<si><t>{text}</t></si>" for text in texts)}</sst>',
-        "xl/styles.xml": f'<styleSheet xmlns="{name}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>'
-        "</styleSheet>",
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{name}"><sheetData>{"".join(lines)}</sheetData></worksheet>',
-    }
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
-        for part, text in parts.items():
-            book.writestr(part, text)
 
 
 def test_excel(run, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def summary(findings: Findings) -> str:
     tiles = []
     found = verdict_of(findings)
     if found is not None:
-        tiles.append(("Verdict", foreign(found.short[0].upper() + found.short[1:], 100), foreign(found.sentence, 800)))
+        tiles.append(("Verdict", foreign(found.short[0].upper() + found.short[1:], 100), foreign(found.why, 800)))
     test = findings.test
     if test.metrics:
         name = test.judged_by

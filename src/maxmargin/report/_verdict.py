@@ -33,6 +33,12 @@ class Verdict:
     short: str
     sentence: str
 
+    @property
+    def why(self) -> str:
+        """The sentence without what ``short`` says already."""
+        rest = self.sentence[len(self.short) + 2 :]
+        return rest[:1].upper() + rest[1:]
+
 
 def verdict_of(findings: Findings) -> Verdict | None:
     """The verdict on a run; None where nothing was tested."""
