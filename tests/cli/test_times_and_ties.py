@@ -54,6 +54,21 @@ def test_a_tie_goes_to_the_simpler_kernel() -> None:
     assert simplest({linear: search(0.80, 0.04), rbf: search(0.90, 0.04), weighed: search(0.91, 0.04)}) == weighed
 
 
+def test_searches_that_time_cut_short_count_for_nothing() -> None:
+    linear, rbf = Trial("linear"), Trial("rbf")
+    nothing = float("nan")
+    assert simplest({linear: search(nothing, nothing), rbf: search(0.8, 0.1)}) == rbf
+    assert simplest({linear: search(nothing, nothing), rbf: search(nothing, nothing)}) == linear
+
+
+def test_any_time_limit_gives_a_model(run) -> None:
+    run("train", "wine", "--no-tune")  # what is compiled is there; then the limits end searches at any stage
+    for limit in ("0.02", "0.1", "0.2", "0.3", "0.5"):
+        found = run("train", "digits", "--json", "--time-limit", limit)
+        assert found.code == 0, found.text
+        assert found.document["metrics"]["accuracy"] > 0
+
+
 def test_the_tie_and_the_spread_are_shown(run, tmp_path: Path) -> None:
     shown = run("train", "wine").text
     assert "a tie goes to the simpler kernel" in shown or "linear" in shown

@@ -141,7 +141,8 @@ def chosen_by_score(tries, why, X, y, classifies, options, fixed, screen, split)
         choices.append(weight_choice(found, best))
         params.update({"class_weight": best.weight} if best.weight else {})
     score = float(search.best_score_)
-    choices.append(spread_choice(search, score))
+    if np.isfinite(score):
+        choices.append(spread_choice(search, score))
     return Pick(best.kernel, params, choices, tuning_of(found, best), score, rounds.interrupted, rounds.remarks)
 
 
@@ -161,11 +162,16 @@ def simplest(found: dict[Trial, Any]) -> Trial:
 
     Weights are no matter of simplicity, so that of one kernel the better score counts.
     """
-    best = max(found, key=lambda one: found[one].best_score_)
-    enough = found[best].best_score_ - standard_error(found[best])
-    near = [one for one in found if found[one].best_score_ >= enough]
+    best = max(found, key=lambda one: score_of(found[one]))
+    enough = score_of(found[best]) - standard_error(found[best])
+    near = [one for one in found if score_of(found[one]) >= enough]
     kernel = near[0].kernel  # kernels are tried from the simple to the flexible
-    return max((one for one in near if one.kernel == kernel), key=lambda one: found[one].best_score_)
+    return max((one for one in near if one.kernel == kernel), key=lambda one: score_of(found[one]))
+
+
+def score_of(search: Any) -> float:
+    """The winner's mean score; that of a search which time cut short before all folds counts for nothing."""
+    return float(search.best_score_) if np.isfinite(search.best_score_) else -np.inf
 
 
 def spread_choice(search: Any, score: float) -> Choice:
@@ -212,10 +218,10 @@ def kernel_choice(found: dict[Trial, Any], best: Trial, why: str) -> Choice:
     named = {"linear": "linear", "rbf": "rbf (Gaussian)"}
     kernels = dict.fromkeys(trial.kernel for trial in found)
     if len(kernels) > 1:
-        tops = {k: max(s.best_score_ for trial, s in found.items() if trial.kernel == k) for k in kernels}
+        tops = {k: max(score_of(s) for trial, s in found.items() if trial.kernel == k) for k in kernels}
         scores = [f"{kernel} {top:.4f}" for kernel, top in tops.items()]
         why = f"cross-validated {scorer_name(found[best])}: {' against '.join(scores)}"
-        if found[best].best_score_ < max(search.best_score_ for search in found.values()):
+        if score_of(found[best]) < max(map(score_of, found.values())):
             why += ", within one standard error: a tie goes to the simpler kernel"
     return Choice("kernel", named.get(best.kernel, best.kernel), why or "the only one tried", "--kernel")
 
@@ -224,8 +230,8 @@ def parameter_choices(search: Any, kernel: str, about: str, options: TrainOption
     """C and gamma as found."""
     cells = len(search.cv_results_["params"])
     why = f"of {cells} cells in {search.n_splits_} folds of {about}: {search.best_score_:.4f}"
-    top = int(np.nanargmax(search.cv_results_["mean_test_score"]))
-    best = float(search.cv_results_["mean_test_score"][top])
+    means = np.asarray(search.cv_results_["mean_test_score"], dtype=np.float64)
+    best = float(np.max(means, initial=-np.inf, where=np.isfinite(means)))
     if search.best_score_ < best:
         why = f"the simplest within one standard error of the best ({best:.4f}) {why}"
     else:

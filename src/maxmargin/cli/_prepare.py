@@ -244,7 +244,12 @@ def unlabelled(number: int, target: str) -> list[Notice]:
     """What to say of rows without an answer."""
     if not number:
         return []
-    return [Notice("missing", f"{counted(number, 'row')} have no value in {target} and were left out.")]
+    return [
+        Notice(
+            "missing",
+            f"{counted(number, 'row')} without a value in {target}: left out, for nothing can be learned from them.",
+        )
+    ]
 
 
 def columns_choice(source: Source, table: Table, chosen: Chosen) -> Choice:
