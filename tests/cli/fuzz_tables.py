@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from maxmargin.io import Table, _text, read_table, read_table_chunks
+from tests.cli.workbooks import write_excel
 
 
 class Refused(Exception):
@@ -50,6 +51,9 @@ GOOD = {
     ".tsv": b"a\tb\n1\t2\n3\t4\n",
     ".svm": b"".join(b"%d 1:%.2f 3:%d\n" % (k % 2, k / 7, k) for k in range(12)),
     ".unknown": b"1 2:3 4:5\n",
+    ".json": b'[{"a": 1, "b": "x"}, {"a": null, "b": "y"}]',
+    ".jsonl": b'{"a": 1, "b": "x"}\n{"a": null, "b": "y"}\n',
+    ".txt": "größe;preis\n1,5;1.234,00 €\n2,5;3,00 €\n".encode("cp1252"),
 }
 PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -60,6 +64,9 @@ def seeds() -> dict[str, bytes]:
     buffer = bytes_io.BytesIO()
     np.savez(buffer, X=np.eye(4), y=np.arange(4))
     found[".npz"] = buffer.getvalue()
+    buffer = bytes_io.BytesIO()
+    write_excel(buffer, [["size", "when", "kind"], [1.5, (45000,), "a"], [None, (45001,), "b"]])
+    found[".xlsx"] = buffer.getvalue()
     try:
         import pyarrow as pa
         from pyarrow import feather, parquet

@@ -38,10 +38,11 @@ CASES = {
     "quotes": (GOOD + '1,"2,x\n', "line 62: the row that begins here"),
     "no column left": ("a,kind\n" + "1,x\n1,y\n" * 20, "no column is left to learn from"),
     "no answers": ("a,kind\n" + "1,\n" * 20, "0 rows with a value in 'kind'"),
-    "decimal commas": (
-        "a;kind\n" + "".join(f"{k},{k * 7 % 10};{'xy'[k % 2]}\n" for k in range(60)),
-        "line 2, column 'a': '0,0' has a decimal comma",
+    "decimals of both kinds": (
+        "a;kind\n" + "".join(f"{k}{',.'[k % 3 == 0]}{k * 7 % 10};{'xy'[k % 2]}\n" for k in range(60)),
+        "line 3, column 'a': '1,7' has a decimal comma",
     ),
+    "one column": ("a:b:kind\n" + "".join(f"{k}:{k % 7}:{'xy'[k % 2]}\n" for k in range(60)), "say --sep"),
     "classes without end": ("a,kind\n" + "".join(f"{k % 9},name{k}\n" for k in range(60)), "too many for classes"),
 }
 
@@ -57,8 +58,8 @@ def test_a_bad_table(run, tmp_path: Path, case: str) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
 
 
-def test_not_utf_8(run, tmp_path: Path) -> None:
-    (tmp_path / "table.csv").write_bytes(GOOD.encode().replace(b"a,b", b"a,\xe9", 1))
+def test_not_utf_8(run, tmp_path: Path) -> None:  # nor anything else: no text has control characters
+    (tmp_path / "table.csv").write_bytes(GOOD.encode().replace(b"a,b", b"a,\xe9\x01", 1))
     found = run("train", "table.csv")
     assert (found.code, "line 1: not UTF-8" in found.text) == (2, True)
 

@@ -199,7 +199,7 @@ def test_a_class_of_three_rows_does_not_spoil_the_folds(run, flowers: Path) -> N
 
 
 def test_many_rows_are_tuned_on_a_sample(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maxmargin.cli._machine.TUNING_ROWS", 100)
+    monkeypatch.setattr("maxmargin.cli._search.TUNING_ROWS", 100)
     draw = np.random.default_rng(0)
     X = draw.normal(size=(400, 3))
     np.savez(tmp_path / "line.npz", X=X, y=(X[:, 0] + 0.3 * draw.normal(size=400) > 0).astype(int))

@@ -47,8 +47,8 @@ def test_every_run_gives_a_whole_page(runs: dict[str, Findings], name: str) -> N
     page = parsed(text)
     drawn = set(re.findall(r'<title id="([\w-]+)-title">', text))
     assert drawn == CHARTS[name]
-    assert [page.with_id(anchor).tag for anchor, _, _ in SECTIONS] == ["section"] * 11
-    assert [a.attributes["href"] for a in page.all("a")[:11]] == [f"#{anchor}" for anchor, _, _ in SECTIONS]
+    assert [page.with_id(anchor).tag for anchor, _, _ in SECTIONS] == ["section"] * 12
+    assert [a.attributes["href"] for a in page.all("a")[:12]] == [f"#{anchor}" for anchor, _, _ in SECTIONS]
     assert len(page.all("h1")) == len(page.all("main")) == len(page.all("nav")) == len(page.all("header")) == 1
     assert page.elements[0].attributes == {"lang": "en"}
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in [

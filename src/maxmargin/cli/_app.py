@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import maxmargin
+from maxmargin.cli import _arguments as arguments
 from maxmargin.cli._errors import FAILED, close_quietly, exit_code_of, trace_of, words_of
 from maxmargin.cli._print import Screen
 from maxmargin.playground import PORT
@@ -95,63 +96,44 @@ def guarded(work: Callable[[Screen], int | None], for_program: bool = False) -> 
         raise typer.Exit(code)
 
 
-Json = Annotated[
-    bool, typer.Option("--json", help="One JSON document on standard output; text goes to standard error.")
-]
-Format = Annotated[
-    str | None, typer.Option(help="csv, svmlight, parquet, arrow or npz, if the file's name does not tell.")
-]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line of a CSV holds names.")
-]
-
-
 @app.command("train")
 def train_command(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            help="A file (CSV, TSV, Parquet, Arrow, svmlight, npz; also .gz, .bz2, .xz) or "
-            "the name of a built-in set: digits, iris, breast_cancer, wine, diabetes. "
-            "With --cluster a folder, or any number of Parquet or svmlight files."
-        ),
-    ],
-    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where to save the model; the data's name with .mm by default.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page about the run, one HTML file.")] = None,
-    kernel: Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")] = None,
-    C: Annotated[float | None, typer.Option("--C", help="Cost of errors.")] = None,
-    gamma: Annotated[float | None, typer.Option(help="Width of the kernel.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Regression: errors up to this cost nothing.")] = None,
-    tune: Annotated[
-        bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")
-    ] = True,
-    multiclass: Annotated[str | None, typer.Option(help="ovo, ovr, code, crammer-singer or weston-watkins.")] = None,
-    calibration: Annotated[
-        str | None, typer.Option(help="Probabilities: none, sigmoid, isotonic or venn-abers.")
-    ] = None,
-    class_weight: Annotated[
-        str | None, typer.Option(help="balanced: rare classes count as much as common ones.")
-    ] = None,
-    scale: Annotated[bool | None, typer.Option("--scale/--no-scale", help="Scale columns to unit variance.")] = None,
-    task: Annotated[str | None, typer.Option(help="classification or regression.")] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="Column that must not be left out; may be repeated.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
-    test_size: Annotated[float, typer.Option(help="Share of the rows to test on.")] = 0.2,
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
-    scoring: Annotated[str | None, typer.Option(help="scikit-learn's scorer to choose by, such as f1_macro.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for tuning and training.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the split, the folds and the calibration.")] = 0,
-    device: Annotated[str, typer.Option(help="auto or cpu.")] = "auto",
-    format: Format = None,
-    header: Header = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler that trains, or local for one on this computer.")
-    ] = None,
-    code: Annotated[bool, typer.Option("--code/--no-code", help="Print the Python that does the same.")] = True,
-    json: Json = False,
+    data: arguments.TrainData,
+    target: arguments.Target = None,
+    out: arguments.Out = None,
+    report: arguments.Report = None,
+    kernel: arguments.Kernel = None,
+    C: arguments.C = None,
+    gamma: arguments.Gamma = None,
+    epsilon: arguments.Epsilon = None,
+    tune: arguments.Tune = True,
+    multiclass: arguments.Multiclass = None,
+    calibration: arguments.Calibration = None,
+    class_weight: arguments.ClassWeight = None,
+    threshold: arguments.Threshold = None,
+    cost: arguments.Cost = None,
+    scale: arguments.Scale = None,
+    task: arguments.Task = None,
+    keep: arguments.Keep = None,
+    drop: arguments.Drop = None,
+    test_size: arguments.TestSize = 0.2,
+    folds: arguments.Folds = 5,
+    scoring: arguments.Scoring = None,
+    time_column: arguments.TimeColumn = None,
+    group: arguments.Group = None,
+    test: arguments.Test = None,
+    time_limit: arguments.TimeLimit = None,
+    seed: arguments.Seed = 0,
+    device: arguments.Device = "auto",
+    certify: arguments.Certify = "auto",
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
+    cluster: arguments.Cluster = None,
+    code: arguments.Code = True,
+    json: arguments.Json = False,
 ) -> None:
     """Train, tune, test and certify a model of a table, and save it.
 
@@ -174,9 +156,10 @@ def train_command(
 def start_training(screen: Screen, given: dict[str, Any]) -> int:
     """Check the options of ``train`` and run it."""
     from maxmargin.cli._errors import InputError
-    from maxmargin.cli._options import TrainOptions
+    from maxmargin.cli._options import TrainOptions, read_cost
     from maxmargin.cli._train import train
 
+    given = {**given, "cost": read_cost(given["cost"]), "separator": separator_named(given["sep"])}
     names = [field.name for field in fields(TrainOptions)]
     options = TrainOptions(**{name: given[name] for name in names})
     if given["cluster"] is not None:
@@ -188,6 +171,17 @@ def start_training(screen: Screen, given: dict[str, Any]) -> int:
             f"one file at a time, got {len(given['data'])}; several are the parts of a table with --cluster"
         )
     return train(given["data"][0], options, screen, given["code"])
+
+
+def separator_named(sep: str | None) -> str | None:
+    """The character that a name stands for."""
+    return {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}.get(sep or "", sep)
+
+
+def reading(format: Any, header: Any, sep: str | None, decimal: Any, encoding: Any) -> dict[str, Any]:
+    """How a file is to be read, by the reader's names."""
+    separator = separator_named(sep)
+    return {"format": format, "header": header, "separator": separator, "decimal": decimal, "encoding": encoding}
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]
@@ -203,9 +197,13 @@ def predict_command(
     coverage: Annotated[
         float | None, typer.Option(help="Also sets of classes that hold the truth this often, such as 0.95.")
     ] = None,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Also the columns that decided about every row.")] = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
+    json: arguments.Json = False,
 ) -> None:
     """Answers for the rows of a file of any size.
 
@@ -220,9 +218,11 @@ def predict_command(
     """
 
     def work(screen: Screen) -> int:
-        from maxmargin.cli._predict import predict
+        from maxmargin.cli._predict import Wish, predict
 
-        return predict(model, data, out, coverage, screen, format=format, header=header)
+        return predict(
+            model, data, out, Wish(coverage, explain), screen, **reading(format, header, sep, decimal, encoding)
+        )
 
     if json and (out is None or str(out) == "-"):
         raise typer.BadParameter("--json needs --out: standard output cannot hold both")
@@ -235,9 +235,12 @@ def inspect_command(
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="Its training data; found by name if they are at hand.")
     ] = None,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
+    json: arguments.Json = False,
 ) -> None:
     """What a model is: kernel, parameters, certificate, zones, statuses, and the rows that decide.
 
@@ -247,7 +250,7 @@ def inspect_command(
     def work(screen: Screen) -> int:
         from maxmargin.cli._inspect import inspect
 
-        return inspect(model, data, screen, format=format, header=header)
+        return inspect(model, data, screen, **reading(format, header, sep, decimal, encoding))
 
     guarded(work, json)
 
@@ -262,14 +265,20 @@ def certify_command(
     unsafe_pickle: Annotated[
         bool, typer.Option("--unsafe-pickle", help="Load a pickled scikit-learn model, running the code in it.")
     ] = False,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    max_gap: Annotated[
+        float | None, typer.Option(help="Relative gap to be proven; by default what the model was trained to.")
+    ] = None,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
+    json: arguments.Json = False,
 ) -> None:
     """Recompute the proof of a model from the data that it was trained on.
 
     A model of `maxmargin train` remembers its training rows and the checksum of their file. The exit code is 1 if
-    there is no proof.
+    there is no proof, or if it misses the goal: what the model was trained to, or --max-gap.
 
     Examples:
 
@@ -279,9 +288,10 @@ def certify_command(
     """
 
     def work(screen: Screen) -> int:
-        from maxmargin.cli._inspect import certify
+        from maxmargin.cli._inspect import Claim, certify
 
-        return certify(model, data, C, target, changed, unsafe_pickle, screen, format=format, header=header)
+        claim = Claim(C, target, changed, unsafe_pickle, max_gap)
+        return certify(model, data, claim, screen, **reading(format, header, sep, decimal, encoding))
 
     guarded(work, json)
 
@@ -292,9 +302,12 @@ def convert_command(
     out: Annotated[Path, typer.Argument(help="Where to write; its ending is the format.")],
     target: Target = None,
     features: Annotated[int, typer.Option(help="Of LIBSVM's training data, if more than its file mentions.")] = 0,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
+    json: arguments.Json = False,
 ) -> None:
     """Models between .mm, LIBSVM's and LIBLINEAR's .model and .onnx; data between tables and svmlight.
 
@@ -308,7 +321,7 @@ def convert_command(
     def work(screen: Screen) -> int:
         from maxmargin.cli._convert import convert
 
-        return convert(source, out, target, features, screen, format=format, header=header)
+        return convert(source, out, target, features, screen, **reading(format, header, sep, decimal, encoding))
 
     guarded(work, json)
 
@@ -324,9 +337,12 @@ def compare_command(
         bool, typer.Option("--tune/--no-tune", help="Choose what is not given by cross-validation.")
     ] = True,
     seed: Annotated[int, typer.Option(help="Of the split and the folds.")] = 0,
-    format: Format = None,
-    header: Header = None,
-    json: Json = False,
+    format: arguments.Format = None,
+    header: arguments.Header = None,
+    sep: arguments.Sep = None,
+    decimal: arguments.Decimal = None,
+    encoding: arguments.Encoding = None,
+    json: arguments.Json = False,
 ) -> None:
     """The same machine by maxmargin and by scikit-learn: time, score and certified gap on your data.
 
@@ -338,7 +354,8 @@ def compare_command(
         from maxmargin.cli._options import TrainOptions
 
         options = TrainOptions(
-            target=target, kernel=kernel, C=C, gamma=gamma, tune=tune, seed=seed, format=format, header=header,
+            target=target, kernel=kernel, C=C, gamma=gamma, tune=tune, seed=seed,
+            **reading(format, header, sep, decimal, encoding),
             calibration="none",
         )  # fmt: skip
         return compare(data, options, screen)
@@ -347,7 +364,7 @@ def compare_command(
 
 
 @app.command("datasets")
-def datasets_command(json: Json = False) -> None:
+def datasets_command(json: arguments.Json = False) -> None:
     """The built-in sets, which stand where a file does."""
 
     def work(screen: Screen) -> int:
@@ -359,7 +376,7 @@ def datasets_command(json: Json = False) -> None:
 
 
 @app.command("doctor")
-def doctor_command(json: Json = False) -> None:
+def doctor_command(json: arguments.Json = False) -> None:
     """Versions, back ends, threads, memory plan, extras, and a fit to see whether all is well."""
 
     def work(screen: Screen) -> int:

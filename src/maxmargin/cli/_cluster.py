@@ -16,14 +16,26 @@ from maxmargin import distributed, io
 from maxmargin.cli._errors import InputError, check_writable
 from maxmargin.cli._options import TrainOptions
 from maxmargin.cli._print import Screen
-from maxmargin.cli._proof import proof_of
+from maxmargin.cli._proof import goal_of, proof_of
 
 #: Rows that the parameters are chosen on, and rows up to which the kernel is a Gaussian unless another is asked for.
 SAMPLE, KERNEL_ROWS = 4000, 100_000
 #: Different targets up to which whole numbers are classes.
 MOST_CLASSES = 50
 #: Options that a cluster does not know.
-ELSEWHERE = ("report", "calibration", "format", "header", "scoring")
+ELSEWHERE = (
+    "report",
+    "calibration",
+    "format",
+    "header",
+    "scoring",
+    "time_column",
+    "group",
+    "test",
+    "threshold",
+    "cost",
+)
+ELSEWHERE += ("separator", "decimal", "encoding")
 
 
 def train_on_cluster(data: list[str], cluster: str, options: TrainOptions, screen: Screen) -> int:
@@ -31,7 +43,8 @@ def train_on_cluster(data: list[str], cluster: str, options: TrainOptions, scree
     began = time.perf_counter()
     for name in ELSEWHERE:
         if getattr(options, name) is not None:
-            raise InputError(f"--{name.replace('_', '-')} is there without --cluster only; leave one of them out")
+            flag = "sep" if name == "separator" else name.replace("_", "-")
+            raise InputError(f"--{flag} is there without --cluster only; leave one of them out")
     if options.keep or options.drop:
         raise InputError("--keep and --drop are there without --cluster only; all columns but the target are used")
     out = options.out or Path(Path(data[0]).name.split(".")[0] + ".mm")
@@ -53,7 +66,7 @@ def train_on_cluster(data: list[str], cluster: str, options: TrainOptions, scree
     screen.title(f"Results on {tested:,} test rows")
     screen.pairs([(what, f"{score:.4g}")])
     screen.title("The proof")
-    screen.paragraph(proof_of(model.certificates_).sentence)
+    screen.paragraph(proof_of(model.certificates_, goal_of(model)).sentence)
     screen.line(f"{time.perf_counter() - began:.1f} s")
     screen.line(f"model   {out.resolve()}")
     if screen.for_program:

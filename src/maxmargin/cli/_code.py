@@ -9,7 +9,7 @@ from sklearn.compose import ColumnTransformer
 
 from maxmargin.cli._data import BUILT_IN
 from maxmargin.cli._machine import Pick
-from maxmargin.cli._options import TrainOptions
+from maxmargin.cli._options import READING, TrainOptions
 from maxmargin.cli._prepare import Prepared, Step
 
 WIDTH = 100
@@ -28,19 +28,35 @@ def reproduction(prepared: Prepared, pick: Pick, options: TrainOptions, data: st
         "model = Pipeline(",
         "    [",
         *steps,
-        f'        ("machine", {call(pick.class_name, pick.params)}),',
+        f'        ("machine", {machine_call(pick)}),',
         "    ]",
         ")",
         "model.fit(X[train], y[train])",
         'print("score on the test rows:", model.score(X[test], y[test]))',
-        'print(model["machine"].certificate_)',
+        f'print(model["machine"]{".estimator_" if pick.cuts is not None else ""}.certificate_)',
     ]
     return "\n".join(lines) + "\n"
 
 
+def machine_call(pick: Pick) -> str:
+    """The machine, and the cut around it."""
+    machine = call(pick.class_name, pick.params)
+    if pick.cuts is None:
+        return machine
+    how = f'threshold={pick.cuts.threshold!r}, response_method="decision_function"'
+    return f"FixedThresholdClassifier({machine}, {how})"
+
+
 def import_lines(prepared: Prepared, pick: Pick, more: list[str]) -> list[str]:
     """What the script imports, in the usual order."""
-    theirs = [*more, "from sklearn.model_selection import train_test_split", "from sklearn.pipeline import Pipeline"]
+    cut = "FixedThresholdClassifier" if pick.cuts is not None else ""
+    splitter = {"time": "", "group": "GroupShuffleSplit", "file": ""}.get(prepared.split.how, "train_test_split")
+    chosen = ", ".join(name for name in (cut, splitter) if name)
+    theirs = [
+        *more,
+        *([f"from sklearn.model_selection import {chosen}"] if chosen else []),
+        "from sklearn.pipeline import Pipeline",
+    ]
     ours = [f"from maxmargin import {pick.class_name}"]
     if prepared.source.built_in:
         theirs.append(f"from sklearn.datasets import load_{prepared.source.name}")
@@ -54,12 +70,12 @@ def read_lines(prepared: Prepared, options: TrainOptions, data: str) -> list[str
     if prepared.source.built_in:
         return built_in_lines(prepared)
     how = "".join(
-        f", {name}={quoted(getattr(options, name))}"
-        for name in ("format", "header")
-        if getattr(options, name) is not None
+        f", {name}={quoted(getattr(options, name))}" for name in READING if getattr(options, name) is not None
     )
     lines = [f"table = read_table({quoted(data)}{how})"]
-    if len(prepared.rows) < len(prepared.source.table):
+    if prepared.source.dates:
+        lines.append(f"table = table.with_dates({dict(prepared.source.dates)!r})")
+    if len(prepared.rows) < len(prepared.source.table) or prepared.split.how == "file":
         lines.append(
             f"table = table.take(table.known({quoted(prepared.target)}))  # rows without an answer teach nothing"
         )
@@ -97,6 +113,22 @@ def built_in_lines(prepared: Prepared) -> list[str]:
 def split_lines(prepared: Prepared, options: TrainOptions) -> list[str]:
     """Lines that make train and test."""
     how = f"test_size={options.test_size!r}, random_state={options.seed}"
+    if prepared.split.how == "time":
+        name = options.time_column or ""
+        column = f"{name}: days" if f"{name}: days" in prepared.source.table else name
+        return [
+            f"when = table[{quoted(column)}]",
+            f'cut = np.quantile(when, {1.0 - options.test_size!r}, method="lower")',
+            "train, test = np.flatnonzero(when <= cut), np.flatnonzero(when > cut)",
+        ]
+    if prepared.split.how == "group":
+        return [
+            f"groups = np.unique([str(value) for value in table[{quoted(options.group)}]], return_inverse=True)[1]",
+            f"train, test = next(GroupShuffleSplit(1, {how}).split(X, y, groups))",
+            "train, test = np.sort(train), np.sort(test)",
+        ]
+    if prepared.split.how == "file":
+        return file_lines(prepared, options)
     if not prepared.together:
         stratify = ", stratify=y" if prepared.classifies else ""
         return [
@@ -116,6 +148,23 @@ def split_lines(prepared: Prepared, options: TrainOptions) -> list[str]:
         "first = np.unique(copies)  # of rows that are there more than once; copies stay on one side",
         f"train, test = train_test_split(first, {how}{stratify})",
         "train, test = (np.flatnonzero(np.isin(copies, part)) for part in (train, test))",
+    ]
+
+
+def file_lines(prepared: Prepared, options: TrainOptions) -> list[str]:
+    """The rows of a second file after those of the first."""
+    dates = f".with_dates({dict(prepared.source.dates)!r})" if prepared.source.dates else ""
+    how = "".join(f", {name}={quoted(value)}" for name, value in options.reading.items() if value is not None)
+    target = quoted(prepared.target)
+    kind = "" if not prepared.classifies else f".astype({'int' if prepared.y.dtype.kind == 'i' else 'str'})"
+    rows = "other.features" if prepared.sparse else "other.rows(names)"
+    stack = "scipy.sparse.vstack([X, {}]).tocsr()" if prepared.sparse else "np.concatenate([X, {}])"
+    return [
+        *(["import scipy.sparse", ""] if prepared.sparse else []),
+        f"other = read_table({quoted(options.test)}{how}){dates}",
+        f"other = other.take(other.known({target}))",
+        "train, test = np.arange(len(y)), np.arange(len(y), len(y) + len(other))",
+        f"X, y = {stack.format(rows)}, np.concatenate([y, other[{target}]{kind}])",
     ]
 
 

@@ -20,6 +20,11 @@ MOST_CATEGORIES = 100
 LEAST_ROWS = 20
 #: If this share of a column's cells are numbers, text in it is a mistake rather than a category.
 NUMBERS_MEANT = 0.5
+#: Words on average from which on cells are sentences.
+MOST_WORDS = 3
+#: Names of columns that identify, and texts that do: letters and digits mixed, without spaces.
+IDENTIFIER = re.compile(r"(^|[^a-z])(id|uid|uuid|guid|key|nr|no|number|num|index|idx|code)([^a-z]|$)|[a-z]I[dD]$", re.I)
+CODE = re.compile(r"(?=.*\d)[\w.:/+-]+")
 DECIMAL_COMMA = re.compile(r"[+-]?\d[\d.]*,\d+")
 
 
@@ -80,12 +85,25 @@ def objection(table: Table, name: str, known: np.ndarray, distinct: int) -> str:
         return f"it is {known[0] if known.dtype == object else figure(float(known[0]))!s} in every row"
     if known.dtype == object:
         check_meant_as_text(table, name, distinct)
-        if n >= LEAST_ROWS and distinct == n:
-            return "every row has a text of its own in it: a name or an identifier"
-        if distinct > MOST_CATEGORIES:
-            return f"{distinct:,} distinct texts are too many for categories (names, notes or dates)"
+        if distinct > MOST_CATEGORIES or (n >= LEAST_ROWS and distinct == n):
+            return about_texts(known, distinct)
         return ""
-    return "it numbers the rows" if n >= LEAST_ROWS and numbers_rows(known, distinct) else ""
+    if n < LEAST_ROWS or distinct < n or not (known == np.round(known)).all():
+        return ""
+    if numbers_rows(known, distinct):
+        return "it numbers the rows"
+    return "an identifier by its name: every row has a number of its own" if IDENTIFIER.search(name) else ""
+
+
+def about_texts(known: np.ndarray, distinct: int) -> str:
+    """What many different texts are, and why they are not learned from."""
+    one_each = "every row has its own" if distinct == len(known) else f"{distinct:,} different ones"
+    texts = known[: MOST_CATEGORIES * 10].tolist()
+    if np.mean([len(text.split()) for text in texts]) > MOST_WORDS:
+        return f"free text ({one_each}), which this command does not learn from"
+    if np.mean([bool(CODE.fullmatch(text)) for text in texts]) > 0.9:
+        return f"codes or identifiers ({one_each}): a column of 0 and 1 for each would only remember rows"
+    return f"names or the like ({one_each}): too many for a column of 0 and 1 each"
 
 
 def numbers_rows(values: np.ndarray, distinct: int) -> bool:

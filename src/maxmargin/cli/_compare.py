@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 def compare(data: str, options: TrainOptions, screen: Screen) -> int:
     """Fit the machine that `train` would pick, ours and scikit-learn's, and print time, score and certified gap."""
-    prepared = prepare(read_source(data, format=options.format, header=options.header), options)
+    prepared = prepare(read_source(data, **options.reading).dated(options.target, options.drop), options)
     steps = prepared.encoders()
     X, X_test = prepared.train_rows, prepared.test_rows
     if steps:

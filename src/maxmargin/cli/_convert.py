@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import Pipeline
 
 from maxmargin import io
 from maxmargin.cli._data import find_target, read_source
 from maxmargin.cli._errors import InputError, check_writable, written_whole
 from maxmargin.cli._models import Model, kind_of, load_model
-from maxmargin.cli._print import Screen
+from maxmargin.cli._print import Screen, counted, listed
+from maxmargin.exceptions import ExportError
 
 MODELS, TEXT = (".mm", ".model", ".onnx"), (".csv", ".tsv")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
@@ -46,15 +49,61 @@ def convert_model(model: Model, out: Path, ending: str) -> str:
         io.save(model.whole, out, record=model.record or None)
         return f"{out}: a maxmargin model"
     if ending == ".onnx":
-        io.export_onnx(model.whole, out)
-        return f"{out}: an ONNX model; its answers were compared with the model's in onnxruntime"
+        names = [column["name"] for column in model.record.get("columns", ())]
+        try:
+            io.export_onnx(model.whole, out, names=names or None)
+        except ExportError as error:
+            raise InputError(f"{model.path} cannot become ONNX: {in_command_words(str(error))}") from error
+        said = f"{out}: an ONNX model; its answers were compared with the model's in onnxruntime"
+        dates = "; of dates it takes the numbers that became of them" if model.record.get("dates") else ""
+        return f"{said}. It takes {counted(len(names), 'column')} by name: {listed(names, 6)}{dates}" if names else said
+    return convert_machine(model, out)
+
+
+def convert_machine(model: Model, out: Path) -> str:
+    """Write the machine alone for LIBSVM or LIBLINEAR; what is not in the file is said."""
     linear = not hasattr(model.machine, "kernel")
-    (io.save_liblinear if linear else io.save_libsvm)(model.machine, out)
-    said = f"{out}: a {'LIBLINEAR' if linear else 'LIBSVM'} model"
-    if model.whole is not model.machine and len(model.whole) > 1:
-        steps = ", ".join(type(step).__name__ for _, step in model.whole.steps[:-1])
-        said += f" of the machine alone: rows must go through its encoders first ({steps})"
-    return said
+    program, save = ("LIBLINEAR", io.save_liblinear) if linear else ("LIBSVM", io.save_libsvm)
+    calibrated = bool(getattr(model.machine, "calibrators_", None))
+    lost = ["its probabilities"] if calibrated and (linear or not whole_probabilities(model.machine)) else []
+    try:
+        save(model.machine, out, probabilities=not lost)
+    except ValueError as error:
+        raise InputError(f"{model.path} cannot become a {program} model: {in_command_words(str(error))}") from error
+    if isinstance(model.answering, FixedThresholdClassifier):
+        lost.append("its cut")
+    steps = [type(step).__name__ for _, step in model.whole.steps[:-1]] if isinstance(model.whole, Pipeline) else []
+    lost += [f"what comes before it ({', '.join(steps)})"] if steps else []
+    if not lost:
+        return f"{out}: a {program} model"
+    return (
+        f"{out}: a {program} model of the machine alone. The format has no place for {' and '.join(lost)}; .onnx and "
+        ".mm hold all of it"
+    )
+
+
+def whole_probabilities(machine: Any) -> bool:
+    """Whether LIBSVM's files can hold the probabilities: Platt's of pairs of classes, nothing sharpened."""
+    return machine.calibration == "sigmoid" and len(machine.classes_) == 2
+
+
+#: What errors of the library ask for, and what the command has instead.
+WORDS = {
+    "pass sample=, some rows of your data": "the rows that were made to check it do not suit this model",
+    "use kernel='precomputed'": "such a model stays a .mm file",
+    "use calibration='sigmoid'": "train it with --calibration sigmoid",
+    "use maxmargin.io.save": "keep the .mm file",
+    "encode them, for example with sklearn.preprocessing.LabelEncoder, and fit again": "train on a column of whole "
+    "numbers, or convert to .onnx, which holds text",
+    "or take a smaller C or a larger ridge": "or train it with a smaller --C",
+}
+
+
+def in_command_words(text: str) -> str:
+    """A message of the library as the command says it."""
+    for asked, instead in WORDS.items():
+        text = text.replace(asked, instead)
+    return text
 
 
 def convert_data(source: str, out: Path, ending: str, target: str | None, how: dict[str, Any]) -> str:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +26,11 @@ BUILT_IN = {
     "wine": "three cultivars by a chemical analysis",
     "diabetes": "progress of a disease after a year, a number",
 }
+#: What stands for standard input, the most that is read from it, and formats by how files begin.
+STDIN, MOST_PIPED = "-", 2**33
+BEGINNINGS = {
+    b"PAR1": ".parquet", b"ARROW1": ".arrow", b"PK": ".xlsx", b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz",
+}  # fmt: skip
 #: Names that a column of answers goes by.
 TARGET_NAMES = ("target", "label", "class", "y")
 
@@ -31,11 +42,28 @@ class Source(NamedTuple):
     name: str
     checksum: str
     built_in: bool
+    dates: Mapping[str, str] = MappingProxyType({})  # columns of dates that became numbers, and how they are written
+
+    def dated(self, target: str | None, drop: list[str]) -> Source:
+        """The same with columns of dates as numbers, but for the target and what is left out."""
+        name, _ = find_target(self.table, target)
+        dates = {
+            column: order
+            for column in self.table.names
+            if column not in (name, *drop) and self.table.kind(column) == "category"
+            if (order := self.table.date_order(column)) is not None
+        }
+        return self._replace(table=self.table.with_dates(dates), dates=dates) if dates else self
 
 
 def read_source(data: str, **how: Any) -> Source:
     """The table of a file or of a built-in set; a file of that name goes first."""
     path = Path(data)
+    if data == STDIN:
+        with copied_stdin() as copy:
+            found = read_source(str(copy), **how)
+        name = "standard input"
+        return found._replace(name=name, table=replace(found.table, path=Path(name)))
     if data in BUILT_IN and not path.exists():
         table = built_in(data)
         return Source(table, data, checksum_of_rows(table), True)
@@ -46,6 +74,24 @@ def read_source(data: str, **how: Any) -> Source:
     table = read_table(path, **how)
     checksum = checksum_of_rows(table) if path.is_fifo() else checksum_of(path)  # what a pipe said is gone
     return Source(table, path.name, checksum, False)
+
+
+@contextlib.contextmanager
+def copied_stdin() -> Iterator[Path]:
+    """What standard input delivers, as a file whose name tells its format."""
+    with tempfile.TemporaryDirectory(prefix="maxmargin-") as folder:
+        copy = Path(folder, "standard input")
+        with open(copy, "wb") as file:
+            while block := sys.stdin.buffer.read(2**20):
+                file.write(block)
+                if file.tell() > MOST_PIPED:
+                    raise InputError(f"standard input delivers more than {MOST_PIPED:,} bytes; save it as a file")
+        with open(copy, "rb") as file:
+            start = file.read(4096)
+        ending = next((ending for begins, ending in BEGINNINGS.items() if start.startswith(begins)), "")
+        if not ending and start.lstrip()[:1] in (b"{", b"["):
+            ending = ".json" if start.lstrip()[:1] == b"[" else ".jsonl"
+        yield copy.rename(copy.with_name(f"standard input{ending}"))
 
 
 def built_in(name: str) -> Table:

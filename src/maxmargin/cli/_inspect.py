@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.model_selection import FixedThresholdClassifier
 
 from maxmargin import inspection
 from maxmargin.certificates import certify_tasks
 from maxmargin.cli._data import BUILT_IN, checksum_of, find_target, read_source
 from maxmargin.cli._errors import InputError
-from maxmargin.cli._models import Model, load_model, rows_for
+from maxmargin.cli._models import Model, as_trained, load_model, rows_for
 from maxmargin.cli._print import Screen, counted, figure, listed
-from maxmargin.cli._proof import proof_of, support_of
+from maxmargin.cli._proof import Goal, goal_of, proof_of, support_of
 from maxmargin.multiclass import MARGIN
 from maxmargin.report import Margins
 
@@ -40,7 +41,7 @@ def inspect(path: Path, data: str | None, screen: Screen, **how: Any) -> int:
         if support is not None:
             found.update(zones=support.zones, statuses=statuses, deciding=support.deciding)
         if hasattr(machine, "certificates_"):
-            found["proof"] = proof_of(machine.certificates_)
+            found["proof"] = proof_of(machine.certificates_, goal_of(machine))
         screen.document(found)
     return 0
 
@@ -67,6 +68,8 @@ def about(model: Model) -> list[tuple[str, str]]:
         pairs.append(("target", f"{record.get('target')} ({record.get('task')})"))
         names = [column["name"] for column in record.get("columns", ())]
         pairs.append(("columns", listed(names, 8) if names else f"{record.get('features')} features"))
+        if record.get("verdict"):
+            pairs.append(("verdict", record["verdict"]))
         metrics = record.get("metrics", {})
         pairs.append(
             ("on test rows", ", ".join(f"{name} {figure(value)}" for name, value in list(metrics.items())[:3]))
@@ -74,14 +77,20 @@ def about(model: Model) -> list[tuple[str, str]]:
     if model.whole is not machine:
         steps = [type(step).__name__ for _, step in model.whole.steps[:-1]]
         pairs.append(("before it", " -> ".join(steps) or "nothing"))
+    if isinstance(model.answering, FixedThresholdClassifier):
+        pairs.append(("cut", f"score {figure(model.answering.threshold)}; the hyperplane has 0"))
     pairs.append(("kernel", str(getattr(machine, "kernel_", "linear"))))
+    if record.get("importance"):
+        needed = [f"{one['name']} {figure(one['loss'])}" for one in record["importance"]]
+        what = f"loss of {record['importance'][0]['metric']} when shuffled"
+        pairs.append(("looks at", f"{listed(needed, 6)} ({what})"))
     pairs.append(("parameters", parameters(machine)))
     if hasattr(machine, "classes_"):
         pairs.append(("classes", listed([str(label) for label in machine.classes_], 12)))
     if hasattr(machine, "support_"):
         pairs.append(("support vectors", f"{len(machine.support_):,}"))
     if getattr(machine, "certificates_", None):
-        pairs.append(("proof", proof_of(machine.certificates_).sentence))
+        pairs.append(("proof", proof_of(machine.certificates_, goal_of(machine)).sentence))
     return pairs
 
 
@@ -127,13 +136,24 @@ def show_support(screen: Screen, support: Margins, statuses: dict[str, int]) -> 
 # -- ``maxmargin certify``: the proof, recomputed from the data by code that shares nothing with the solvers --------
 
 
-def certify(
-    path: Path, data: str, C: float | None, target: str | None, changed: bool, unsafe: bool, screen: Screen, **how: Any
-) -> int:
-    """Print the certificate of a model; the exit code is 1 where there is no proof."""
-    model = load_model(path, unsafe, data)
-    found = training_rows(model, data, target, changed, **how)
-    proof = proof_of(certify_tasks(model.machine, found.X, found.y, C=C))
+class Claim(NamedTuple):
+    """What is asked of ``certify``, besides the model and the data."""
+
+    C: float | None = None
+    target: str | None = None
+    changed: bool = False
+    unsafe: bool = False
+    max_gap: float | None = None  # the model's own goal where nothing is asked
+
+
+def certify(path: Path, data: str, claim: Claim, screen: Screen, **how: Any) -> int:
+    """Print the certificate of a model; the exit code is 1 where there is no proof, or one that misses the goal."""
+    if claim.max_gap is not None and not 0 <= claim.max_gap < 1:
+        raise InputError(f"--max-gap {claim.max_gap:g} is a relative gap; take one from 0 to below 1, such as 1e-3")
+    model = load_model(path, claim.unsafe, data)
+    found = training_rows(model, data, claim.target, claim.changed, **how)
+    goal = goal_of(model.machine) if claim.max_gap is None else Goal(np.inf, claim.max_gap)
+    proof = proof_of(certify_tasks(model.machine, found.X, found.y, C=claim.C), goal)
     checked = "the file is the one that the model was trained on" if found.checked else "the file's checksum is unknown"
     screen.title(f"{path.name}, {len(found.y):,} training rows of {data}")
     screen.pairs(
@@ -144,14 +164,14 @@ def certify(
             ("dual", f"{proof.dual:.9g}"),
             ("gap", f"{proof.gap:.3g} ({proof.relative_gap:.3g} relative)"),
             ("KKT violation", f"{proof.kkt:.3g}"),
-            ("verdict", proof.sentence),
+            ("says", proof.sentence),
         ]
     )
     if screen.for_program:
         screen.document(
             {"model": str(path), "data": data, "checked": found.checked, "rows": len(found.y), "proof": proof}
         )
-    return 0 if proof.holds else 1
+    return 0 if proof.finished else 1
 
 
 # -- The rows that a model was trained on, found again in its data --------------------------------------------------
@@ -169,9 +189,7 @@ class TrainingRows(NamedTuple):
 def training_rows(model: Model, data: str, target: str | None, changed: bool = False, **how: Any) -> TrainingRows:
     """Read the data that a model was trained on; another file than that is refused unless ``changed``."""
     record = model.record
-    if how.get("header") is None:
-        how["header"] = record.get("read", {}).get("header")
-    source = read_source(data, **how)
+    source = read_source(data, **as_trained(model, how))
     checked = record.get("sha256") == source.checksum
     if record and not checked and not changed:
         raise InputError(
@@ -185,7 +203,7 @@ def training_rows(model: Model, data: str, target: str | None, changed: bool = F
         raise InputError(
             f"{data} has {len(source.table):,} rows, and the model was trained on row {rows.max():,} of it"
         )
-    table = source.table.take(rows)
+    table = source.table.take(rows).with_dates(record.get("dates", {}))
     X, _ = rows_for(model, table)
     return TrainingRows(model.encoded(X), answers_like(model, table[name]), rows, checked)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from maxmargin import io
-from maxmargin.cli._data import BUILT_IN, TARGET_NAMES, built_in
+from maxmargin.cli._data import BUILT_IN, STDIN, TARGET_NAMES, Source, built_in, copied_stdin
 from maxmargin.cli._errors import InputError
+from maxmargin.cli._options import READING
 from maxmargin.cli._print import listed
 from maxmargin.io import Table, read_table_chunks
 
@@ -32,14 +35,25 @@ class Model(NamedTuple):
     @property
     def machine(self) -> Any:
         """The machine at the end."""
-        last = self.whole[-1] if isinstance(self.whole, Pipeline) else self.whole
-        return getattr(last, "best_estimator_", last)
+        return machine_in(self.answering)
+
+    @property
+    def answering(self) -> Any:
+        """What gives the answers: the machine, or the cut around it."""
+        return self.whole[-1] if isinstance(self.whole, Pipeline) else self.whole
 
     def encoded(self, X: Any) -> Any:
         """Rows as the machine sees them."""
         if isinstance(self.whole, Pipeline) and len(self.whole) > 1:
             return self.whole[:-1].transform(X)
         return X
+
+
+def machine_in(last: Any) -> Any:
+    """The machine at the end of a pipeline, without the cut or the search around it."""
+    if isinstance(last, FixedThresholdClassifier):
+        last = getattr(last, "estimator_", last.estimator)
+    return getattr(last, "best_estimator_", last)
 
 
 def kind_of(path: Path) -> str:
@@ -94,13 +108,30 @@ def tables_for(model: Model, data: str, rows: int, **how: Any) -> Iterator[Table
     if data in BUILT_IN and not Path(data).exists():
         yield built_in(data)
         return
+    if data == STDIN:
+        with copied_stdin() as copy:
+            yield from tables_for(model, str(copy), rows, **how)
+        return
     kinds = {column["name"]: column["kind"] for column in model.record.get("columns", ())}
-    if how.get("header") is None:
-        how["header"] = model.record.get("read", {}).get("header")
+    how = as_trained(model, how)
+    decimal, decimals = how.pop("decimal"), model.record.get("read", {}).get("decimals", {})
+    if decimal is not None:  # said for this file
+        decimals = {name: decimal for name, kind in kinds.items() if kind == "number"}
     features = model.record.get("features")
+    dates = model.record.get("dates", {})
+    kinds |= dict.fromkeys(dates, "category")
     if features is None and not kinds:
         features = getattr(model.whole, "n_features_in_", None)
-    yield from read_table_chunks(data, rows, kinds=kinds or None, n_features=features, **how)
+    parts = read_table_chunks(data, rows, kinds=kinds or None, n_features=features, decimals=decimals, **how)
+    yield from (part.with_dates({name: order for name, order in dates.items() if name in part}) for part in parts)
+
+
+def as_trained(model: Model, how: dict[str, Any]) -> dict[str, Any]:
+    """How a file is read: as said, else as the training file was told to be."""
+    read = model.record.get("read", {})
+    return {name: read.get(name) if how.get(name) is None else how[name] for name in READING if name != "format"} | {
+        "format": how.get("format")
+    }
 
 
 def rows_for(model: Model, table: Table) -> tuple[Any, list[str]]:
@@ -165,3 +196,22 @@ def as_kind(table: Table, name: str, kind: str) -> np.ndarray:
         found[:] = [np.nan if np.isnan(value) else f"{value:.17g}" for value in column]
         return found
     return column
+
+
+def followed_by(source: Source, other: Source) -> Source:
+    """A source with the rows of another after its own, their columns found by name."""
+    table, more = source.table, other.table.with_dates(source.dates)
+    if (table.features is None) != (more.features is None):
+        raise InputError(f"{other.name} and {source.name} are of different kinds; test on a file of the same")
+    missing = [name for name in table.names if name not in more]
+    if missing:
+        raise InputError(f"{other.name} lacks columns that {source.name} has: {listed([repr(n) for n in missing])}")
+    columns = []
+    for name in table.names:
+        pair = (table[name], as_kind(more, name, table.kind(name)))
+        columns.append(np.concatenate([part.astype(object) for part in pair] if pair[0].dtype == object else pair))
+    features = None
+    if table.features is not None and more.features is not None:
+        width = max(table.features.shape[1], more.features.shape[1])
+        features = sp.csr_matrix(sp.vstack([widened(part.features, width) for part in (table, more)]))
+    return source._replace(table=replace(table, columns=tuple(columns), features=features, lines=None))

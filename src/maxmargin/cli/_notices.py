@@ -11,8 +11,12 @@ from maxmargin.cli._print import counted, figure, listed, share
 from maxmargin.io import Table
 from maxmargin.report import Notice
 
-#: The rarest class has less than this share of what it would have if all were equal.
-IMBALANCED = 0.3
+#: The rarest class has less than this share of what it would have if all were equal: of two classes, and of more.
+IMBALANCED_PAIR, IMBALANCED = 0.2, 0.4
+#: Below this share it is worth a word.
+UNEVEN = 0.3
+#: Outliers lie so many times the middle half's width beyond it, and are no more than this share of the rows.
+FAR, MOST_FAR = 3.0, 0.05
 #: One column alone that is right this often about rows it has not seen gives the answer away.
 SUSPECT = 0.99
 #: Most rows and columns looked at for leakage.
@@ -28,7 +32,7 @@ def find_notices(
     found = [
         leaks(table, chosen, y, classifies, seed),
         duplicates(copies, y, together),
-        imbalance(y) if classifies else None,
+        imbalance(y) if classifies else outliers(y),
         missing(table, chosen),
         constants(chosen),
         unscaled(table, chosen),
@@ -51,8 +55,8 @@ def leaks(table: Table, chosen: Chosen, y: np.ndarray, classifies: bool, seed: i
     what = "of the classes" if classifies else "of the spread"
     return Notice(
         "leakage",
-        f"One column alone explains nearly all {what}: {listed(suspects)}. If it is known only after the answer is, "
-        "leave it out with --drop: the model would be useless in earnest, however good it looks here.",
+        f"One column alone explains nearly all {what}: {listed(suspects)}. If it becomes known only after the answer "
+        "does, leave it out with --drop: otherwise the model looks good here and fails in practice.",
     )
 
 
@@ -86,14 +90,20 @@ def duplicates(copies: np.ndarray, y: np.ndarray, together: bool) -> Notice | No
     if not repeated:
         return None
     torn = int(np.count_nonzero(y != y[copies]))
-    text = f"{counted(repeated, 'row')} ({share(repeated / len(y))}) with the values of an earlier one in every column."
+    text = f"{counted(repeated, 'row')} ({share(repeated / len(y))}) that repeat an earlier row in every column."
     if together:
         text += " Copies stay on one side of the split, so that no test row has been seen in training."
     else:
         text += " Most rows are copies, so test rows have been seen in training: results say little about new rows."
     if torn:
-        text += f" In {counted(torn, 'copy')} the target differs: no model can be right about both."
+        text += f" In {counted(torn, 'copy')} the target differs from the original's: no model can get both right."
     return Notice("duplicates", text)
+
+
+def is_imbalanced(y: np.ndarray) -> bool:
+    """Whether the rarest class has much less than its even share of the rows."""
+    counts = np.unique(y, return_counts=True)[1]
+    return bool(counts.min() * len(counts) < (IMBALANCED_PAIR if len(counts) == 2 else IMBALANCED) * len(y))
 
 
 def imbalance(y: np.ndarray) -> Notice | None:
@@ -101,13 +111,37 @@ def imbalance(y: np.ndarray) -> Notice | None:
     counts = Counter(y.tolist())
     rarest, number = min(counts.items(), key=lambda item: item[1])
     commonest, most = counts.most_common(1)[0]
-    if number * len(counts) >= IMBALANCED * len(y):
-        return None
+    uneven = f"Class {rarest} has {share(number / len(y))} of the rows and {commonest} has {share(most / len(y))}."
+    if not is_imbalanced(y):
+        if number * len(counts) >= UNEVEN * len(y):
+            return None
+        return Notice(
+            "imbalance",
+            f"{uneven} Look at balanced accuracy and the confusion of classes rather than at accuracy; --class-weight "
+            "balanced makes rare classes count as much as common ones.",
+        )
     return Notice(
         "imbalance",
-        f"Class {rarest} has {share(number / len(y))} of the rows and {commonest} has {share(most / len(y))}. Look at "
-        "balanced accuracy and the confusion of classes rather than at accuracy; --class-weight balanced makes rare "
-        "classes count as much as common ones.",
+        f"{uneven} So models are compared by balanced accuracy, with and without class weights, and of two classes "
+        "the cut is chosen on held-out scores (--scoring, --class-weight, --threshold, --cost). Accuracy would say "
+        "little.",
+    )
+
+
+def outliers(y: np.ndarray) -> Notice | None:
+    """Targets of a regression that are far from all others (Tukey's far outliers)."""
+    low, middle, high = np.quantile(y, [0.25, 0.5, 0.75])
+    room = FAR * (high - low)
+    far = (y < low - room) | (y > high + room)
+    number = int(np.count_nonzero(far))
+    if high == low or not number or number > MOST_FAR * len(y):
+        return None
+    worst = float(y[np.argmax(np.abs(y - middle))])
+    return Notice(
+        "outliers",
+        f"{counted(number, 'row')} with a target far from the others (half lie between {figure(low)} and "
+        f"{figure(high)}), such as {figure(worst)}. Check whether they are mistakes: a few of them can decide R2 "
+        "and the mean squared error, if not the model, which counts large errors only in proportion.",
     )
 
 
@@ -120,8 +154,8 @@ def missing(table: Table, chosen: Chosen) -> Notice | None:
     named = listed([f"{column.name} ({share(column.missing / len(table))})" for column in worst])
     return Notice(
         "missing",
-        f"{counted(len(with_gaps), 'column')} with missing values: {named}. Numbers are filled in with the median, and "
-        "of categories 'missing' is one more.",
+        f"{counted(len(with_gaps), 'column')} with missing values: {named}. Missing numbers are replaced by the median "
+        "of their column; a missing category counts as a category of its own.",
     )
 
 
@@ -145,5 +179,5 @@ def unscaled(table: Table, chosen: Chosen) -> Notice | None:
     return Notice(
         "unscaled",
         f"Columns differ in size: {largest} varies by {figure(spreads[largest])} and {least} by "
-        f"{figure(spreads[least])}. All are scaled to unit variance; without that the large ones would decide alone.",
+        f"{figure(spreads[least])}. All are scaled to unit variance, so that large ones do not drown out the others.",
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from maxmargin.cli._errors import InputError, check_writable, written_whole
+from maxmargin.cli._importance import reasons
 from maxmargin.cli._models import Model, load_model, rows_for, tables_for
 from maxmargin.cli._print import Screen, listed
+from maxmargin.cli._strange import Strange, trained_on
 from maxmargin.io import Table
 
 #: Rows that are in memory at a time.
@@ -50,8 +52,16 @@ class Tally:
         return f"mean absolute error {self.off / self.compared:.6g} on {self.compared:,} rows with a known answer"
 
 
-def predict(model_path: Path, data: str, out: Path | None, coverage: float | None, screen: Screen, **how: Any) -> int:
+class Wish(NamedTuple):
+    """What is asked for besides answers."""
+
+    coverage: float | None = None  # sets of classes that hold the truth this often
+    explain: bool = False  # the columns that decided
+
+
+def predict(model_path: Path, data: str, out: Path | None, wish: Wish, screen: Screen, **how: Any) -> int:
     """Write a line of answers for every row."""
+    coverage = wish.coverage
     to_stdout = out is None or str(out) == "-"
     if coverage is not None and not 0 < coverage < 1:
         raise InputError(f"--coverage {coverage:g} is a share; take one between 0 and 1, such as 0.95")
@@ -60,22 +70,23 @@ def predict(model_path: Path, data: str, out: Path | None, coverage: float | Non
     model = load_model(model_path, data=data)
     if coverage is not None and not hasattr(model.machine, "predict_set"):
         raise InputError(f"{model_path} has no prediction sets: train it with --calibration sigmoid")
-    tally, extra = Tally(), set[str]()
-    with destination(None if to_stdout else out) as file:
-        writer = csv.writer(file, lineterminator="\n")
+    if wish.explain and not model.record.get("typical"):
+        raise InputError(f"{model_path} does not know what is typical of its columns: train it with `maxmargin train`")
+    tally, extra, strange = Tally(), set[str](), Strange(model)
+    with destination(None if to_stdout else out) as write:
         for number, table in enumerate(tables_for(model, data, ROWS, **how)):
             X, unknown = rows_for(model, table)
             extra.update(unknown)
-            names, columns = answers(model, X, coverage)
-            if number == 0:
-                writer.writerow(names)
-            writer.writerows(zip(*columns, strict=True))
+            strange.add(X)
+            names, columns = answers(model, X, wish)
+            write(names if number == 0 else None, columns)
             tally.add(columns[0], *truth(model, table))
             if screen.live:
                 print(f"\r{tally.rows:,} rows", end="", file=sys.stderr, flush=True)
     if screen.live:
         print(file=sys.stderr)
-    report(model, tally, sorted(extra), None if to_stdout else out, screen)
+    notes = [note for note in (trained_on(model, data), *strange.notes()) if note]
+    report(model, tally, sorted(extra), notes, None if to_stdout else out, screen)
     return 0
 
 
@@ -92,21 +103,68 @@ def textual(model: Model) -> bool:
     return classes is not None and classes.dtype.kind not in "iuf"
 
 
+#: Writes some rows: names, before the first ones, and columns.
+Write = Callable[[list[str] | None, list[np.ndarray]], None]
+
+
 @contextlib.contextmanager
-def destination(out: Path | None) -> Iterator[TextIO]:
+def destination(out: Path | None) -> Iterator[Write]:
     """Standard output, or a file that appears when all of it is written."""
     if out is None:
-        yield sys.stdout
+        yield lines_to(sys.stdout)
         sys.stdout.flush()
         return
-    with written_whole(out) as draft, open(draft, "w", newline="", encoding="utf-8") as file:
-        yield file
+    with written_whole(out) as draft:
+        if out.suffix.lower() == ".parquet":
+            with parquet_to(draft) as write:
+                yield write
+            return
+        with open(draft, "w", newline="", encoding="utf-8") as file:
+            yield lines_to(file)
 
 
-def answers(model: Model, X: Any, coverage: float | None) -> tuple[list[str], list[np.ndarray]]:
+def lines_to(file: TextIO) -> Write:
+    """Answers as CSV."""
+    writer = csv.writer(file, lineterminator="\n")
+
+    def write(names: list[str] | None, columns: list[np.ndarray]) -> None:
+        if names is not None:
+            writer.writerow(names)
+        writer.writerows(zip(*columns, strict=True))
+
+    return write
+
+
+@contextlib.contextmanager
+def parquet_to(path: Path) -> Iterator[Write]:
+    """Answers as Parquet, some rows at a time."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError("writing Parquet needs pyarrow; install it with `pip install pyarrow`, or write CSV") from None
+    opened: list[Any] = []
+    known: list[str] = []
+
+    def write(names: list[str] | None, columns: list[np.ndarray]) -> None:
+        known.extend(names or [])
+        texts = [column.astype(str).astype(object) if column.dtype.kind in "OU" else column for column in columns]
+        table = pa.table(dict(zip(known, texts, strict=True)))
+        if not opened:
+            opened.append(pa.parquet.ParquetWriter(path, table.schema))
+        opened[0].write_table(table)
+
+    try:
+        yield write
+    finally:
+        for writer in opened:
+            writer.close()
+
+
+def answers(model: Model, X: Any, wish: Wish) -> tuple[list[str], list[np.ndarray]]:
     """(names, columns): the prediction, then scores, probabilities and sets, where the model has them."""
     rows, machine = model.encoded(X), model.machine
-    names, columns = ["prediction"], [np.asarray(machine.predict(rows))]
+    names, columns = ["prediction"], [np.asarray(model.answering.predict(rows))]
     classes = [str(label) for label in getattr(machine, "classes_", ())]
     if hasattr(machine, "decision_function"):
         scores = np.asarray(machine.decision_function(rows))
@@ -119,25 +177,36 @@ def answers(model: Model, X: Any, coverage: float | None) -> tuple[list[str], li
     if hasattr(machine, "predict_proba"):
         names += [f"probability {label}" for label in classes]
         columns += list(np.asarray(machine.predict_proba(rows)).T)
-    if coverage is not None:
-        sets = np.asarray(machine.predict_set(rows, coverage))
+    if wish.coverage is not None:
+        sets = np.asarray(machine.predict_set(rows, wish.coverage))
         names.append("set")
         columns.append(np.array(["|".join(np.array(classes, dtype=object)[row]) for row in sets], dtype=object))
+    if wish.explain:
+        used = [column["name"] for column in model.record["columns"]]
+        names.append("because")
+        columns.append(reasons(model.whole, X, used, model.record["typical"]))
     return names, columns
 
 
-def report(model: Model, tally: Tally, extra: list[str], out: Path | None, screen: Screen) -> None:
+def report(model: Model, tally: Tally, extra: list[str], notes: list[str], out: Path | None, screen: Screen) -> None:
     """Say what was done, on standard error if the answers went to standard output."""
     classifies = hasattr(model.machine, "classes_")
     said = Screen(for_program=True) if out is None else screen
     if extra:
         said.notice(f"columns that the model does not know were ignored: {listed(extra)}")
+    for note in notes:
+        said.notice(note)
     if tally.compared:
         said.line(tally.sentence(classifies))
     if out is not None:
         said.line(f"{tally.rows:,} predictions in {out.resolve()}")
     if screen.for_program and out is not None:
-        found: dict[str, Any] = {"rows": tally.rows, "out": str(out.resolve()), "ignored_columns": extra}
+        found: dict[str, Any] = {
+            "rows": tally.rows,
+            "out": str(out.resolve()),
+            "ignored_columns": extra,
+            "notes": notes,
+        }
         if tally.compared:
             found["compared"] = tally.compared
             key = "accuracy" if classifies else "mean_absolute_error"

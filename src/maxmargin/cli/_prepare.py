@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -18,7 +17,8 @@ from maxmargin.cli._data import Source, find_target
 from maxmargin.cli._errors import InputError
 from maxmargin.cli._notices import find_notices
 from maxmargin.cli._options import TrainOptions
-from maxmargin.cli._print import counted, figure, listed, share
+from maxmargin.cli._print import counted, figure, listed
+from maxmargin.cli._split import Split, in_order, split, split_choice
 from maxmargin.io import Table
 from maxmargin.report import Choice, Notice
 
@@ -27,8 +27,6 @@ MOST_CLASSES_BY_NUMBER = 20
 #: A class needs so many rows: one to test on and two to choose by.
 LEAST_PER_CLASS = 3
 LEAST_ROWS = 10
-#: Copies of rows are kept together if at least this share of the rows differ.
-MOSTLY_DISTINCT = 0.5
 
 Task = Literal["two classes", "many classes", "regression"]
 
@@ -142,12 +140,23 @@ class Prepared:
     rows: np.ndarray
     X: Any
     y: np.ndarray
-    train: np.ndarray  # numbers in X and y
-    test: np.ndarray
-    together: bool  # whether copies of a row were kept on one side of the split
+    split: Split  # numbers in X and y
     scale: bool
     choices: list[Choice]
     notices: list[Notice]
+
+    @property
+    def train(self) -> np.ndarray:
+        return self.split.train
+
+    @property
+    def test(self) -> np.ndarray:
+        return self.split.test
+
+    @property
+    def together(self) -> bool:
+        """Whether copies of a row were kept on one side of the split."""
+        return self.split.how == "copies"
 
     @property
     def classifies(self) -> bool:
@@ -187,30 +196,48 @@ class Prepared:
         return [step.make() for step in self.steps]
 
 
-def prepare(source: Source, options: TrainOptions) -> Prepared:
-    """Everything that comes before a machine."""
+def prepare(source: Source, options: TrainOptions, tested: int | None = None) -> Prepared:
+    """Everything that comes before a machine; rows from number ``tested`` on are those to test on, if it is given."""
+    check_width(source.table)
     target, why = find_target(source.table, options.target)
     known = source.table.known(target)
     rows, table = np.flatnonzero(known), source.table.take(known)
     question = find_question(table, target, options.task)
-    chosen = choose_columns(table, target, options.keep, options.drop)
+    aside = [name for name in (options.group,) if name is not None and name in table]
+    chosen = choose_columns(table, target, options.keep, [*options.drop, *aside])
     choices = [
         Choice("target", target, why, "--target"),
         Choice("task", question.task, question.why, "--task"),
-        columns_choice(table, chosen),
+        columns_choice(source, table, chosen),
     ]
     copies = table.copies(chosen.used)
     notices = unlabelled(len(known) - len(rows), target)
     classifies = question.task != "regression"
     X = table.rows(chosen.used) if table.features is None else table.features
-    train, test, together = split(question, copies, options)
-    notices += find_notices(table, chosen, question.y, classifies, copies, together, options.seed)
-    choices.append(split_choice(question, train, test, options, together))
+    if tested is None:
+        found = split(table, question.y, classifies, copies, options)
+    else:
+        found = Split(*parted(rows, tested), "file")
+    notices += in_order(table, source.dates, options)
+    notices += find_notices(table, chosen, question.y, classifies, copies, found.how == "copies", options.seed)
+    choices.append(split_choice(found, classifies, options))
     scale, scaling = scale_choice(X, chosen, options.scale, table.features is not None)
     choices.append(scaling)
-    return Prepared(
-        source, target, question, chosen, rows, X, question.y, train, test, together, scale, choices, notices
-    )
+    return Prepared(source, target, question, chosen, rows, X, question.y, found, scale, choices, notices)
+
+
+def parted(rows: np.ndarray, tested: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the rows to train on, and of those that a second file brought."""
+    return np.flatnonzero(rows < tested), np.flatnonzero(rows >= tested)
+
+
+def check_width(table: Table) -> None:
+    """InputError for a table of one column, which is mostly one whose separator was not found."""
+    if len(table.names) == 1 and table.features is None:
+        raise InputError(
+            f"{table.path} has one column, {table.names[0][:60]!r}, so there is nothing to learn from; if something "
+            "else than commas, semicolons, tabs, bars or spaces stands between its cells, say --sep"
+        )
 
 
 def unlabelled(number: int, target: str) -> list[Notice]:
@@ -218,11 +245,14 @@ def unlabelled(number: int, target: str) -> list[Notice]:
     if not number:
         return []
     return [
-        Notice("missing", f"{counted(number, 'row')} without a value in {target} cannot be learned from: left out.")
+        Notice(
+            "missing",
+            f"{counted(number, 'row')} without a value in {target}: left out, for nothing can be learned from them.",
+        )
     ]
 
 
-def columns_choice(table: Any, chosen: Chosen) -> Choice:
+def columns_choice(source: Source, table: Table, chosen: Chosen) -> Choice:
     """Which columns are learned from."""
     if table.features is not None:
         return Choice("columns", f"{table.features.shape[1]:,} features", "a sparse file: all of them")
@@ -230,57 +260,13 @@ def columns_choice(table: Any, chosen: Chosen) -> Choice:
     if chosen.categories:
         kinds = "category" if len(chosen.categories) == 1 else "categories"
         what += f", {len(chosen.categories)} {kinds} (a column of 0 and 1 for each value)"
+    if source.dates:
+        listing = listed([f"{name} ({order})" for name, order in source.dates.items()], 4)
+        what += f"; dates became year, month, weekday, hour and days: {listing}"
     if not chosen.left_out:
         return Choice("columns", what, "all columns", "--drop")
     left = listed([f"{column.name} ({column.why})" for column in chosen.left_out], 4)
     return Choice("columns", what, f"left out: {left}", "--keep, --drop")
-
-
-def split(question: Question, copies: np.ndarray, options: TrainOptions) -> tuple[np.ndarray, np.ndarray, bool]:
-    """(training rows, test rows, whether copies of a row are on one side).
-
-    Copies stay together unless most rows are copies: then there are few values to tell rows apart by, and equal rows
-    are no accident.
-    """
-    distinct = len(np.unique(copies))
-    if MOSTLY_DISTINCT * len(copies) <= distinct < len(copies):
-        return *split_rows(question, copies, True, options), True
-    return *split_rows(question, copies, False, options), False
-
-
-def split_rows(
-    question: Question, copies: np.ndarray, together: bool, options: TrainOptions
-) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the training and of the test rows, classes in equal shares."""
-    first = np.unique(copies) if together else np.arange(len(copies))
-    labels = question.y[first] if question.task != "regression" else None
-    try:
-        train, test = train_test_split(first, test_size=options.test_size, stratify=labels, random_state=options.seed)
-    except ValueError as error:
-        raise InputError(
-            f"the rows cannot be split into training and test rows ({error}); change --test-size"
-        ) from None
-    if together:
-        train = np.flatnonzero(np.isin(copies, train))
-        test = np.flatnonzero(np.isin(copies, test))
-    if labels is not None:
-        short = [label for label, number in Counter(question.y[train].tolist()).items() if number < 2]
-        gone = set(question.y.tolist()) - set(question.y[train].tolist())
-        if short or gone:
-            named = listed([str(label) for label in (*short, *gone)])
-            raise InputError(
-                f"too few different rows of {named} are left to train on; remove or merge such classes, or take a "
-                "smaller --test-size"
-            )
-    return np.sort(train), np.sort(test)
-
-
-def split_choice(question, train, test, options, together) -> Choice:
-    """How rows are split."""
-    how = "drawn at random" if question.task == "regression" else "drawn at random, classes in equal shares"
-    copies = ", copies of a row together" if together else ""
-    why = f"{share(options.test_size)} {how}{copies} (seed {options.seed}); no choice below has seen them"
-    return Choice("test set", f"{len(test):,} rows, {len(train):,} to train on", why, "--test-size, --seed")
 
 
 def scale_choice(X: Any, chosen: Chosen, asked: bool | None, sparse: bool) -> tuple[bool, Choice]:
@@ -289,7 +275,7 @@ def scale_choice(X: Any, chosen: Chosen, asked: bool | None, sparse: bool) -> tu
         return asked, Choice("scaling", "unit variance" if asked else "none", "you said so", "--scale, --no-scale")
     if not sparse:
         what = "unit variance" if chosen.numbers else "none"
-        why = "machines see distances, and columns should count alike" if chosen.numbers else "there are no numbers"
+        why = "so that every column counts the same, whatever its unit" if chosen.numbers else "there are no numbers"
         return True, Choice("scaling", what, why, "--no-scale")
     small = X.nnz == 0 or float(np.abs(X.data).max()) <= 1.0
     if small:

@@ -9,7 +9,7 @@ from maxmargin.io._model_file import load, load_record, save
 from maxmargin.io._read import read_chunks
 from maxmargin.io._read_table import read_table, read_table_chunks
 from maxmargin.io._svmlight import save_svmlight
-from maxmargin.io._table import Chunk, Table
+from maxmargin.io._table import Chunk, Reading, Table
 
 if TYPE_CHECKING:
     from maxmargin.io._liblinear import load_liblinear, save_liblinear
@@ -27,6 +27,7 @@ _LATER = {
 
 __all__ = [
     "Chunk",
+    "Reading",
     "Table",
     "export_onnx",
     "load",

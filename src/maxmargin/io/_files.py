@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import lzma
 import math
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -13,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from io import BytesIO
+from io import BytesIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
@@ -28,6 +30,9 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 #: What reading a damaged compressed file ends with.
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+#: What programs for Windows write that know no UTF-8, a superset of Latin-1; and what stands in no text.
+WINDOWS = "cp1252"
+UNPRINTED = re.compile("[\x00-\x08\x0e-\x1f]")
 #: Longest line, in bytes; a binary file without line ends must not be taken into memory as one.
 MOST_LINE = 2**24
 #: A compressed file may grow to so many bytes, or to so many times its size, whichever is more.
@@ -156,13 +161,48 @@ def opened(path: Path) -> IO[bytes]:
     return open(path, "rb")
 
 
-def numbered(path: Path, matters: Callable[[bytes], object]) -> Iterator[tuple[int, bytes]]:
-    """Lines that matter, with their numbers, one at a time."""
+def encoding_of(path: Path) -> str:
+    """UTF-8 if the file is that; UTF-16 where its first bytes say so; Latin-1 as Windows has it if that makes text."""
+    if not path.is_file():
+        return "utf-8"
+    left = most_bytes(path) if path.suffix.lower() in COMPRESSED else math.inf
+    decoders = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8", WINDOWS)}
+    try:
+        with opened(path) as file:
+            block = file.read(2**20)
+            if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                return "utf-16"
+            while block and decoders and left >= 0:
+                for name in tuple(decoders):
+                    try:
+                        text = decoders[name].decode(block)
+                    except UnicodeDecodeError:
+                        del decoders[name]
+                        continue
+                    if name == WINDOWS and UNPRINTED.search(text):
+                        del decoders[name]
+                left -= len(block)
+                block = file.read(2**20)
+    except DAMAGE:  # whoever reads the lines will say so, and where
+        return "utf-8"
+    return WINDOWS if "utf-8" not in decoders and WINDOWS in decoders else "utf-8"
+
+
+def recoded(file: IO[bytes], encoding: str) -> Callable[[int], bytes]:
+    """The ``readline`` of a file, in UTF-8 whatever the file has."""
+    if encoding == "utf-8":
+        return file.readline
+    text = TextIOWrapper(file, encoding=encoding, newline="\n")
+    return lambda most: text.readline(most).encode()
+
+
+def numbered(path: Path, matters: Callable[[bytes], object], encoding: str = "utf-8") -> Iterator[tuple[int, bytes]]:
+    """Lines that matter, with their numbers, one at a time, in UTF-8."""
     packed = path.suffix.lower() in COMPRESSED and path.is_file()
     number, left = 0, most_bytes(path) if packed else math.inf
     try:
         with opened(path) as file:
-            for number, line in enumerate(iter(partial(file.readline, MOST_LINE + 1), b""), 1):
+            for number, line in enumerate(iter(partial(recoded(file, encoding), MOST_LINE + 1), b""), 1):
                 left -= len(line)
                 if len(line) > MOST_LINE:
                     raise ValueError(
@@ -174,6 +214,8 @@ def numbered(path: Path, matters: Callable[[bytes], object]) -> Iterator[tuple[i
                 text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
                 if matters(text):
                     yield number, text
+    except UnicodeError as error:
+        raise ValueError(f"{path}, after line {number}: not {encoding} text ({error}); pass another encoding") from None
     except DAMAGE as error:
         raise damaged(f"{path}, after line {number}", error) from error
 

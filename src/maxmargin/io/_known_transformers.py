@@ -86,6 +86,7 @@ def _pipelines() -> list[Entry]:
         _entry(pipeline, "FeatureUnion", review=_union),
         _entry(compose, "ColumnTransformer", None, columns, _columns),
         _entry(compose, "TransformedTargetRegressor", None, target),
+        _entry(model_selection, "FixedThresholdClassifier", None, ("estimator_",), _cut),
         _entry(compose, "make_column_selector", None, ("pattern", "dtype_include", "dtype_exclude")),
     ]
 
@@ -132,6 +133,15 @@ def _pipeline(value: Any) -> None:
     if value.memory is not None:
         raise ValueError("memory keeps pickles on a disk, which a model file must not point at; set memory=None")
     _named_steps(value.steps, 2)
+
+
+def _cut(value: Any) -> None:
+    """A classifier inside, and a threshold that a score can be compared with."""
+    for inside in (value.estimator, getattr(value, "estimator_", value.estimator)):
+        if not isinstance(inside, BaseEstimator):
+            raise ValueError("there is no estimator inside the threshold")
+    if value.threshold != "auto" and not np.isfinite(value.threshold):
+        raise ValueError(f"threshold is {value.threshold!r}")
 
 
 def _union(value: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from maxmargin._types import Array, IntArray, RowData
+from maxmargin.io._dates import order_of, parts_of
 
 #: Options that a format cannot follow; given all the same, they are refused instead of ignored.
 MEANINGLESS = {
@@ -76,6 +77,14 @@ MOST_COLUMNS = 20_000
 Kind = Literal["number", "category"]
 
 
+class Reading(NamedTuple):
+    """How a file of text was read: what was found out, or said."""
+
+    encoding: str
+    separator: str
+    decimals: dict[str, str]  # columns whose numbers have thousands, units or decimal commas: '.' or ','
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of a file, as columns.
@@ -94,6 +103,8 @@ class Table:
         The line on which every row begins; None where a file has no lines.
     first : int
         Number of the table's first row in the file, from 0.
+    reading : Reading or None
+        Of text: how it was read.
     """
 
     path: Path
@@ -102,6 +113,7 @@ class Table:
     features: RowData | None = None
     lines: IntArray | None = None
     first: int = 0
+    reading: Reading | None = None
     _places: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -150,6 +162,28 @@ class Table:
         first: dict[bytes, int] = {}
         keys = sparse_keys(self.features) if self.features is not None else dense_keys(self, names)
         return np.array([first.setdefault(key, row) for row, key in enumerate(keys)], dtype=np.int64)
+
+    def date_order(self, name: str) -> str | None:
+        """How the dates of a column are written, as :meth:`with_dates` takes it; None if some cell is no date."""
+        return order_of(self[name]) if self.kind(name) == "category" else None
+
+    def with_dates(self, orders: Mapping[str, str]) -> Table:
+        """Columns of dates as numbers: ``when: year``, month, weekday (Monday is 0), hour, days since 1970.
+
+        ``orders`` says how the dates are written: 'yyyy-mm-dd', 'dd.mm.yyyy', 'mm/dd/yyyy' or 'dd/mm/yyyy'; what is
+        not written so is missing.
+        """
+        names: list[str] = []
+        columns: list[Array] = []
+        for name, column in zip(self.names, self.columns, strict=True):
+            if name not in orders:
+                names.append(name)
+                columns.append(column)
+                continue
+            for part, numbers in parts_of(column, orders[name]).items():
+                names.append(f"{name}: {part}")
+                columns.append(numbers)
+        return replace(self, names=checked_names(self.path, names), columns=tuple(columns))
 
     def place(self, row: int) -> str:
         """Where a row stands in the file, in words."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import Array, FloatArray, IntArray
-from maxmargin.io._files import BYTE_ORDER_MARK, Lines, ending, numbered
+from maxmargin.io._files import BYTE_ORDER_MARK, Lines, encoding_of, ending, numbered
 
 
 def number(text: str) -> float | None:
@@ -49,6 +50,9 @@ def problem_with(text: str, dtype: np.dtype) -> str:
 
 #: What may stand between cells, the commonest first.
 SEPARATORS = ",;\t|"
+#: A decimal comma, and lines that are looked at where none of these is found.
+DECIMAL = re.compile(r"(?<=\d),(?=\d)")
+LOOKED_AT = 20
 #: Cells that stand for a value that is not known, in lower case.
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
 #: Bytes of a block from which on it is worth asking pyarrow, and beyond which pyarrow does not count.
@@ -89,15 +93,28 @@ class TextFile:
     path : Path
     separator : str or None
         What stands between cells; found by the first line if it is None.
+    encoding : str or None
+        Found by the bytes of the file if it is None.
     is_header : function
         Whether the first row holds names; it may take as many rows as it has to see.
     """
 
-    def __init__(self, path: Path, separator: str | None, is_header: Callable[[Iterator[list[str]]], bool]):
+    def __init__(
+        self,
+        path: Path,
+        separator: str | None,
+        is_header: Callable[[Iterator[list[str]]], bool],
+        encoding: str | None = None,
+    ):
         self.path = path
-        lines = numbered(path, lambda line: True)
+        self.encoding = encoding or encoding_of(path)
+        lines = numbered(path, lambda line: True, self.encoding)
         first = list(islice(lines, 1))
         self.separator = separator or separator_of(path, decoded(path, *first[0]) if first else "")
+        if separator is None and first and self.separator not in decoded(path, *first[0]):
+            first += islice(lines, LOOKED_AT)
+            if spaced([decoded(path, *line) for line in first]):
+                self.separator = " "
         taken: Lines = []
         start = (row for _, row in self._rows(noted(chain(first, lines), taken), 0))
         head = list(islice(start, 1))
@@ -117,6 +134,11 @@ class TextFile:
                     place for place, column in enumerate(block.columns) if not isinstance(column, np.ndarray)
                 }
                 yield block
+
+    def _text(self, number: int, line: bytes) -> str:
+        """A line as text; where spaces part cells, those at its ends part nothing."""
+        text = decoded(self.path, number, line)
+        return text if self.separator != " " else text.strip() + "\n"
 
     def _by_csv(self, lines: Lines, size: int, texts: Collection[int]) -> Block:
         """The rows that begin in these lines, and more if some of them take several."""
@@ -157,7 +179,7 @@ class TextFile:
     def _rows(self, lines: Iterator[tuple[int, bytes]], before: int) -> Iterator[tuple[int, list[str]]]:
         """Rows as cells, with the line on which each begins; ``before`` is the number of the line before."""
         reader = csv.reader(
-            (decoded(self.path, *line) for line in lines), delimiter=self.separator, strict=True, skipinitialspace=True
+            (self._text(*line) for line in lines), delimiter=self.separator, strict=True, skipinitialspace=True
         )
         while True:
             line = before + reader.line_num + 1
@@ -190,7 +212,7 @@ def decoded(path: Path, line_number: int, line: bytes) -> str:
         saved = "UTF-16" if wide else "an older encoding such as Latin-1"
         raise ValueError(
             f"{path}, line {line_number}: not UTF-8 text ({error.reason} at byte {error.start + 1}); "
-            f"it looks like {saved}: save the file as UTF-8"
+            f"it looks like {saved}: save the file as UTF-8, or name the encoding"
         ) from None
 
 
@@ -199,7 +221,20 @@ def separator_of(path: Path, line: str) -> str:
     if ending(path) == ".tsv":
         return "\t"
     outside = "".join(line.split('"')[::2])
+    if any(other in outside for other in SEPARATORS[1:]):
+        outside = DECIMAL.sub("", outside)  # a comma between digits is then a decimal's
     return max(SEPARATORS, key=outside.count)
+
+
+def spaced(lines: list[str]) -> bool:
+    """Whether the lines are as many words each, numbers among them: then spaces part the cells."""
+    words = [line.split() for line in lines if line.strip()]
+    return (
+        len(words) > 1
+        and len(words[0]) > 1
+        and len({len(row) for row in words}) == 1
+        and all(any(number(word) is not None for word in row) for row in words[1:])
+    )
 
 
 def is_missing(cell: str) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
+from maxmargin.report._findings import Learning
 from maxmargin.report._svg import LETTER, Chart, histogram, middle_cut, padded
 from maxmargin.report._text import count, fixed, foreign, number, plain, rows, share, tick, width
 
@@ -64,8 +65,10 @@ def roc_chart(curve: Curve, positive: str) -> str:
     chart.axes(x, y, "false positive rate", "true positive rate")
     chart.path("reference", [(x(0.0), y(0.0)), (x(1.0), y(1.0))])
     chart.path("curve c1", [(x(a), y(b)) for a, b in thinned(curve)])
-    chart.text(x(0.97), y(0.06), f"area {fixed(curve.area)}", "value", "end")
-    return chart.render(f"What is called positive: {_name(positive)}. The dashed line is a coin.")
+    return chart.render(
+        f"The positive class is {_name(positive)}; the area under the curve is {fixed(curve.area)}. The dashed line is "
+        "what guessing would give, with an area of 0.5."
+    )
 
 
 def precision_recall_chart(curve: Curve, positive: str, prevalence: float) -> str:
@@ -79,8 +82,10 @@ def precision_recall_chart(curve: Curve, positive: str, prevalence: float) -> st
     chart.axes(x, y, "recall", "precision")
     chart.path("reference", [(x(0.0), y(prevalence)), (x(1.0), y(prevalence))])
     chart.path("curve c1", [(x(a), y(b)) for a, b in thinned(curve)])
-    chart.text(x(0.97), y(0.06), f"average {fixed(curve.area)}", "value", "end")
-    return chart.render(f"Of {_name(positive)}. The dashed line is its share of the rows.")
+    return chart.render(
+        f"The positive class is {_name(positive)}; the average precision is {fixed(curve.area)}. The dashed line is "
+        "what guessing would give: its share of the rows."
+    )
 
 
 def many_roc_chart(curves: Sequence[tuple[str, Curve]]) -> str:
@@ -269,3 +274,21 @@ def residual_chart(truth: np.ndarray, predicted: np.ndarray) -> str:
     note = f"Mean {number(left.mean())}, standard deviation {number(left.std())}."
     outside = int(np.sum(np.abs(left) > reach))
     return chart.render(note + (f" The outermost bars hold {rows(outside)} that lie further out." if outside else ""))
+
+
+def learning_chart(found: Learning) -> str:
+    """The score over the number of rows that were learned from."""
+    chart = Chart(
+        "learning",
+        f"{plain(found.metric[:1].upper() + found.metric[1:], 60)} over training rows",
+        "; ".join(f"{rows(n)}: {number(score, 3)}" for n, score in zip(found.sizes, found.scores, strict=True)),
+        right=30.0,
+    )
+    x = chart.x(*padded(0.0, found.sizes[-1], 0.03))
+    y = chart.y(*padded(min(found.scores), max(found.scores), 0.12))
+    chart.axes(x, y, "training rows", plain(found.metric, 40))
+    points = [(x(n), y(score)) for n, score in zip(found.sizes, found.scores, strict=True)]
+    chart.path("curve c1", points)
+    for (across, up), n, score in zip(points, found.sizes, found.scores, strict=True):
+        chart.dot("point c1", across, up, 3.5, f"{rows(n)}: {number(score, 3)}")
+    return chart.render()

@@ -13,6 +13,18 @@ FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
+#: How a certificate was computed, in words, by its method.
+METHODS = {
+    "recomputed": "an independent proof: every score was computed afresh from the data in float64, by code that shares "
+    "nothing with the code that trained",
+    "bounded": "a proof, given the arithmetic of the compiled kernel: one fresh pass gave every score with a proven "
+    "error, and the rows that it leaves in doubt were recomputed",
+    "estimated": "no proof: scores were only sampled",
+}
+#: Relative gap above which training that set itself no goal is not finished.
+FINISHED = 1e-2
+
+
 @dataclass(frozen=True)
 class Choice:
     """A decision of the run: what was decided, why, and the option of the command that overrides it."""
@@ -72,6 +84,82 @@ class Test:
     confusion: IntArray | None = None  # (truth, answer)
     scores: FloatArray | None = None  # decision values of two classes; (rows, classes) beyond
     probabilities: FloatArray | None = None  # (rows, classes) of a calibrated model
+    guess: str = ""  # the answer that looks at no column, in words
+    headline: str = ""  # the metric that the model is judged by; the first one where nothing is said
+
+    @property
+    def judged_by(self) -> str:
+        """The metric that says what the model is worth; empty where there is none."""
+        return self.headline if self.headline in self.metrics else next(iter(self.metrics), "")
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """From which score on a row counts as a class: the cut that was chosen, and others with what they would give.
+
+    Counted on training rows, by machines that had not seen them.
+    """
+
+    label: str  # the class that is looked for: the rarer one
+    other: str
+    thresholds: FloatArray
+    found: IntArray  # rows of the class that are found
+    alarms: IntArray  # rows of the other class that are taken for it
+    costs: FloatArray
+    rows: int  # of the class
+    others: int
+    chosen: int  # place among the thresholds
+    missed: float  # cost of a row that is not found
+    alarm: float  # cost of a false alarm
+    priced: bool = False  # whether somebody named these costs
+
+    @property
+    def threshold(self) -> float:
+        """The cut that was chosen."""
+        return float(self.thresholds[self.chosen])
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How good the same machine is when it learns from fewer rows."""
+
+    metric: str
+    sizes: list[int]
+    scores: list[float]  # on the rows held back
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a column does: the mean answer where it has one value in all rows."""
+
+    name: str
+    values: list[Any]  # numbers in order, or texts
+    means: list[float]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A weight of a linear machine."""
+
+    name: str
+    value: float
+    margin: float  # half of the 95 % interval; nan where it is not known
+
+
+@dataclass(frozen=True)
+class Importance:
+    """What the model looks at, measured on rows that were held back."""
+
+    metric: str
+    names: list[str]  # columns that were shuffled
+    means: FloatArray  # how much worse the metric gets
+    deviations: FloatArray  # over the shuffles
+    rows: int
+    shuffles: int
+    columns: int  # all that there are
+    effects: list[Effect]
+    response: str  # what the effects are of
+    weights: list[Weight] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -87,6 +175,18 @@ class Proof:
     method: str
     sentence: str
     tasks: int = 1  # binary problems; the figures are the worst one's
+    price: str = ""  # what an independent proof would cost, where this is none
+    met: bool | None = None  # whether training reached its goal; None: judged by the gap alone
+
+    @property
+    def how(self) -> str:
+        """How the figures were computed."""
+        return METHODS.get(self.method, self.method)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the certificate holds and training reached its goal."""
+        return self.holds and (self.relative_gap <= FINISHED if self.met is None else self.met)
 
 
 @dataclass(frozen=True)
@@ -128,4 +228,7 @@ class Findings:
     code: str  # Python that reproduces the model
     seconds: dict[str, float]  # "read", "tune", "train", "test"
     class_counts: dict[str, int] = field(default_factory=dict)  # of the training rows
+    importance: Importance | None = None
+    learning: Learning | None = None
+    cuts: Cuts | None = None  # where the cut between two classes was moved
     versions: dict[str, str] = field(default_factory=dict)  # "Python", "NumPy", "scikit-learn", ... besides maxmargin

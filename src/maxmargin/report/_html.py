@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from maxmargin.report._text import count
+
+#: Tags within a heading; and columns of figures beside each other that a phone has room for.
+TAG = re.compile("<[^>]*>")
+MOST_ABREAST = 4
 
 
 def section(name: str, title: str, *parts: str) -> str:
@@ -22,10 +27,14 @@ def table(caption: str, heads: Sequence[str], lines: Iterable[Sequence[str]], nu
     """A table that scrolls by itself. The first cell of a line is its heading; ``numbers`` are columns of figures."""
     right = set(numbers)
 
+    names = [TAG.sub("", text) for text in heads]  # what a cell is called where a narrow screen stacks the cells
+    stacked = ' class="stack"' if len(heads) - len(right) > 2 or len(heads) > MOST_ABREAST else ""
+
     def cell(place: int, text: str, tag: str) -> str:
         scope = ' scope="row"' if tag == "th" else ""
         aligned = ' class="number"' if place in right else ""
-        return f"<{tag}{scope}{aligned}>{text}</{tag}>"
+        named = f' data-name="{names[place]}"' if stacked and tag == "td" else ""
+        return f"<{tag}{scope}{aligned}{named}>{text}</{tag}>"
 
     head = "".join(
         f'<th scope="col"{" class=" + chr(34) + "number" + chr(34) if k in right else ""}>{text}</th>'
@@ -35,7 +44,7 @@ def table(caption: str, heads: Sequence[str], lines: Iterable[Sequence[str]], nu
         f"<tr>{''.join(cell(k, text, 'th' if k == 0 else 'td') for k, text in enumerate(line))}</tr>" for line in lines
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table{stacked}>'
         f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from maxmargin.report import _sections, _sections_model, _sections_test
+from maxmargin.report import _sections, _sections_importance, _sections_model, _sections_test
 from maxmargin.report._findings import Findings
 from maxmargin.report._style import POLICY, SCRIPT, STYLE
-from maxmargin.report._text import escaped, foreign
+from maxmargin.report._text import escaped, foreign, moment
 
 #: Anchor, words of the navigation, and who writes the section.
 SECTIONS: tuple[tuple[str, str, Callable[[Findings], str]], ...] = (
@@ -19,6 +19,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Findings], str]], ...] = (
     ("data", "Data", _sections.data),
     ("tuning", "Tuning", _sections.tuning),
     ("test", "Test results", _sections_test.results),
+    ("importance", "Importance", _sections_importance.importance),
     ("calibration", "Calibration", _sections_test.calibration),
     ("margins", "Margins", _sections_model.margins),
     ("certificate", "Certificate", _sections_model.certificate),
@@ -43,7 +44,7 @@ def render(findings: Findings) -> str:
     """
     links = "".join(f'<li><a href="#{name}">{words}</a></li>' for name, words, _ in SECTIONS)
     body = "".join(write(findings) for _, _, write in SECTIONS)
-    made = f"Made by maxmargin {escaped(findings.version)}, {escaped(findings.created)}".rstrip(", ") + "."
+    made = f"Made by maxmargin {escaped(findings.version)}, {escaped(moment(findings.created))}".rstrip(", ") + "."
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'

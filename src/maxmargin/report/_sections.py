@@ -10,11 +10,14 @@ from maxmargin.report._charts import count_chart, tuning_charts
 from maxmargin.report._findings import Column, Findings, Tuning
 from maxmargin.report._html import capped, charts, folded, missing, section, table
 from maxmargin.report._text import count, escaped, foreign, metric, number, rows, seconds, share
+from maxmargin.report._verdict import guess_of, verdict_of
 
 #: Most lines of a table, so that the page of a million columns can still be opened.
 MOST_COLUMNS, MOST_NOTICES, MOST_CELLS = 300, 100, 6
 KINDS = {
     "imbalance": "Imbalance",
+    "outliers": "Outliers",
+    "time": "Order in time",
     "duplicates": "Duplicates",
     "leakage": "Possible leakage",
     "constant": "Constant columns",
@@ -25,29 +28,34 @@ KINDS = {
 
 def summary(findings: Findings) -> str:
     """The few figures that matter, and a sentence about each."""
-    test = findings.test
     tiles = []
+    found = verdict_of(findings)
+    if found is not None:
+        tiles.append(("Verdict", foreign(found.short[0].upper() + found.short[1:], 100), foreign(found.why, 800)))
+    test = findings.test
     if test.metrics:
-        name, value = next(iter(test.metrics.items()))
+        name = test.judged_by
         small = f"on {rows(findings.test_rows)} held back{_between(findings, name)}"
-        tiles.append((f"Test {escaped(name)}", metric(name, value), small))
+        tiles.append((f"Test {escaped(name)}", metric(name, test.metrics[name]), small))
         if name in test.baseline:
-            tiles.append(
-                (f"Baseline {escaped(name)}", metric(name, test.baseline[name]), "an answer that looks at no column")
-            )
+            guess = f"{foreign(guess_of(findings), 60)}, which looks at no column"
+            tiles.append((f"Baseline {escaped(name)}", metric(name, test.baseline[name]), guess))
     if findings.proof is not None:
         proof = findings.proof
-        small = (
-            "relative gap: the objective is at most this far from optimal"
-            if proof.holds
-            else "the certificate does not hold"
-        )
-        tiles.append(("Proof of optimality", number(proof.relative_gap, 2) if proof.holds else "none", small))
+        if not proof.holds:
+            small = "the certificate does not hold"
+        elif proof.finished:
+            small = "relative gap: training could do no better; whether the model is of use, the verdict says"
+        else:
+            small = "relative gap: training stopped before its goal, so this is no proof of optimality"
+        what = "Proof of optimality" if proof.finished or not proof.holds else "Not there yet"
+        tiles.append((what, number(proof.relative_gap, 2) if proof.holds else "none", small))
     if findings.support is not None:
         support = findings.support
         small = f"{share(support.vectors / max(1, support.rows), 0)} of {rows(support.rows)}"
         tiles.append(("Support vectors", count(support.vectors), small))
-    figures = "".join(f"<div><dt>{a}</dt><dd>{b} <small>{c}</small></dd></div>" for a, b, c in tiles)
+    kind = {"Verdict": f' class="verdict {found.kind.replace(" ", "-")}"'} if found is not None else {}
+    figures = "".join(f"<div{kind.get(a, '')}><dt>{a}</dt><dd>{b} <small>{c}</small></dd></div>" for a, b, c in tiles)
     shown = f'<dl class="figures">{figures}</dl>' if tiles else ""
     return section("summary", "In short", shown, f"<p>{_sentence(findings)}</p>")
 
@@ -69,7 +77,7 @@ def _sentence(findings: Findings) -> str:
     )
     held = "were" if findings.test_rows != 1 else "was"
     said += (
-        f"{rows(findings.test_rows)} {held} held back and looked at once, for the results below."
+        f"{rows(findings.test_rows)} {held} kept for the test below and used for nothing else."
         if findings.test_rows
         else "none were held back, so nothing is known about new rows."
     )
@@ -235,8 +243,9 @@ def code(findings: Findings) -> str:
 
 def timings(findings: Findings) -> str:
     """How long the steps took, and with which versions."""
-    lines = [(escaped(name), seconds(value)) for name, value in findings.seconds.items()]
-    known = [value for value in findings.seconds.values() if math.isfinite(value)]
+    parts = {name: value for name, value in findings.seconds.items() if name != "all"}
+    lines = [(escaped(name), seconds(value)) for name, value in parts.items()]
+    known = [value for value in parts.values() if math.isfinite(value)]
     if len(known) > 1:
         lines.append(("together", seconds(sum(known))))
     took = table("Time of each step", ("step", "time"), lines, (1,)) if lines else missing("No times were recorded.")

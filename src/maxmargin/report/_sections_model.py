@@ -15,8 +15,6 @@ from maxmargin.report._text import count, escaped, finite, foreign, number, rows
 
 #: Most lines and columns of the table of deciding rows.
 MOST_ROWS, MOST_FIELDS = 20, 12
-#: Relative gap above which more training is worth a word.
-FINISHED = 1e-2
 #: What lying in a zone means for a row; other names are shown without a word.
 MEANINGS = {
     "beyond its margin": "right, and safely so: the row has no part in the model",
@@ -49,8 +47,8 @@ def margins(findings: Findings) -> str:
             else " A row counts by the smallest margin among its two-class problems."
         )
     said = (
-        "<p>How far off each training row is, less the epsilon that is free of charge. Rows below 0 lie inside the "
-        "tube and cost nothing; the slack of the others is what they lie above it.</p>"
+        "<p>How far off each training row is, minus epsilon, up to which errors cost nothing. Rows below 0 lie inside "
+        "the tube and cost nothing; the slack of the others is what they lie above it.</p>"
         if regression
         else "<p>The margin t·f(x) of a row is its score, counted positive on the side of its own class. At 1 and "
         "above a row costs nothing; below 1 its slack is 1 minus the margin; below 0 it is on the wrong side."
@@ -85,12 +83,12 @@ def certificate(findings: Findings) -> str:
             "the worst breach of the conditions of optimality, in units of the margin",
         ),
         ("holds", "yes" if proof.holds else "no", _holds(proof)),
-        ("method", foreign(proof.method, 60), "how the figures were computed"),
+        ("method", foreign(proof.method, 60), foreign(proof.how, 300)),
     ]
     if proof.tasks > 1:
         text = "two-class problems, each with its own certificate; the figures are the worst one's"
         lines.append(("problems", count(proof.tasks), text))
-    kind = "proof" if proof.holds else "proof open"
+    kind = "proof" if proof.finished else "proof open"
     return section(
         "certificate",
         title,
@@ -107,25 +105,24 @@ def _holds(proof: Proof) -> str:
 
 
 def _finished(proof: Proof) -> str:
-    if proof.relative_gap <= FINISHED:
+    if proof.finished:
         return "Training is finished."
-    return (
-        f"Training stopped early: up to {share(proof.relative_gap)} of the objective could still be gained by training "
-        "longer."
-    )
+    gain = f"up to {share(proof.relative_gap)} of the objective" if proof.relative_gap < 1 else "nobody knows how much"
+    return f"Training stopped early: {gain} could still be gained by training longer."
 
 
 def _meaning(proof: Proof) -> str:
     proves = (
         f"<p><strong>What it proves.</strong> {_finished(proof)} For these training rows, this kernel and these "
-        "parameters no other model has an objective that is lower than the dual. It was computed from the data, by "
-        "code that shares nothing with the code that trained.</p>"
+        "parameters no other model has an objective that is lower than the dual. It is "
+        f"{foreign(proof.how, 300)}.{' ' + foreign(proof.price, 300) if proof.price else ''}</p>"
         if proof.holds
         else "<p><strong>What it proves.</strong> Nothing yet. The model may still be good, and the test results stand "
         "by themselves; but how far it is from the optimum of its own problem is not known.</p>"
     )
     return proves + (
-        "<p><strong>What it does not prove.</strong> That the model is right about new rows, or that the kernel, the "
+        "<p><strong>What it does not prove.</strong> That the model is of any use: an optimal model of noise is "
+        "optimal, too. Nor that it is right about new rows, or that the kernel, the "
         "parameters and the columns were well chosen. For these look at the <a href='#test'>test results</a>.</p>"
     )
 
@@ -165,5 +162,5 @@ def _value(value: Any) -> str:
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(int(value))  # a row's number, or a count: without separators
     if _is_number(value):
-        return number(value) if math.isfinite(value) else foreign(value)
+        return "–" if math.isnan(value) else number(value)
     return foreign(value, 60)

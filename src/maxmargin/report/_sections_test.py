@@ -12,6 +12,7 @@ from maxmargin.report._charts_test import (
     MATRIX_CLASSES,
     Curve,
     confusion_chart,
+    learning_chart,
     many_roc_chart,
     precision_recall,
     precision_recall_chart,
@@ -21,7 +22,7 @@ from maxmargin.report._charts_test import (
     roc_chart,
     scatter_chart,
 )
-from maxmargin.report._findings import Findings, Test
+from maxmargin.report._findings import Cuts, Findings, Test
 from maxmargin.report._html import capped, charts, folded, missing, section, table
 from maxmargin.report._text import count, drawable, escaped, fixed, foreign, listed, metric, number, rows, share
 
@@ -33,7 +34,60 @@ def results(findings: Findings) -> str:
     """How the model does on the rows that no choice has seen."""
     test = findings.test
     parts = _regression(test) if findings.task == "regression" else _classes(test)
-    return section("test", "Test results", _metrics(findings), *parts)
+    return section("test", "Test results", _metrics(findings), *parts, _cuts(findings.cuts), _learning(findings))
+
+
+def _learning(findings: Findings) -> str:
+    """Whether more rows would help."""
+    found = findings.learning
+    if found is None or len(found.sizes) < 3:
+        return ""
+    low, high = findings.test.intervals.get(found.metric, (math.nan, math.nan))
+    gain, noise = found.scores[-1] - found.scores[-2], (high - low) / 2
+    name = escaped(found.metric)
+    if not math.isfinite(noise):
+        said = ""
+    elif gain > noise / 2:
+        said = f"The last step still brought {number(gain, 2)}: more rows would probably help."
+    elif max(found.scores[:-1]) >= found.scores[-1] - noise / 4:
+        said = "The line is level within the uncertainty of the test: more rows like these would hardly help."
+    else:
+        said = "The line still rises a little, but by less than the test can tell."
+    return (
+        f"<h3>Would more data help?</h3><p>The {name} on the rows held back, of the same machine trained on a part "
+        f"of the training rows. {said}</p>" + charts(learning_chart(found))
+    )
+
+
+def _cuts(cuts: Cuts | None) -> str:
+    """What other cuts between the classes would find, and at what price."""
+    if cuts is None:
+        return ""
+    label = foreign(cuts.label, 60)
+    if cuts.priced:
+        price = f"A missed row costs {number(cuts.missed)}, a false alarm {number(cuts.alarm)}."
+    else:
+        price = "The cost counts both classes the same, however rare one of them is."
+    said = (
+        f"<h3>Thresholds</h3><p>A row counts as one class or the other by its score. These cuts were tried on "
+        f"{rows(cuts.rows)} of {label} and {rows(cuts.others)} of {foreign(cuts.other, 60)} that were held out of "
+        f"training in turn. {price} Another cut can be had by <code>--threshold</code>, other costs by "
+        "<code>--cost</code>.</p>"
+    )
+    marks = {cuts.chosen: " (chosen)"}
+    lines = [
+        (
+            number(threshold) + marks.get(k, " (the hyperplane)" if threshold == 0 else ""),
+            f"{count(found)} ({share(found / max(1, cuts.rows))})",
+            count(alarms),
+            number(cost),
+        )
+        for k, (threshold, found, alarms, cost) in enumerate(
+            zip(cuts.thresholds, cuts.found, cuts.alarms, cuts.costs, strict=True)
+        )
+    ]
+    heads = ("score", f"{label} found", "false alarms", "cost")
+    return said + table("Cuts and what they give", heads, lines, (1, 2, 3))
 
 
 def _metrics(findings: Findings) -> str:

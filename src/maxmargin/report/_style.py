@@ -37,6 +37,10 @@ pre{background:var(--panel);border:1px solid var(--line);border-radius:6px;paddi
 .figures dt{color:var(--muted);font-size:.85rem}
 .figures dd{margin:0;font-size:1.45rem;font-weight:600;line-height:1.3;overflow-wrap:normal}
 .figures dd small{display:block;font-size:.8rem;font-weight:400;color:var(--muted);line-height:1.4}
+.figures .verdict{grid-column:1/-1;border-left:4px solid var(--good)}
+.figures .verdict.unsure{border-left-color:var(--note-line)}
+.figures .verdict.not-better{border-left-color:var(--zone4)}
+.figures .verdict small{font-size:.95rem;color:var(--ink)}
 .scroll{overflow-x:auto;max-width:100%}
 table{border-collapse:collapse;margin:.6rem 0;font-size:.92rem;min-width:13rem}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
@@ -97,6 +101,18 @@ button{font:inherit;font-size:.88rem;color:var(--ink);background:var(--panel);bo
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}
 footer{margin-top:2rem;border-top:1px solid var(--line);color:var(--muted);font-size:.88rem}
 """
+PHONE = """
+table.stack thead{display:none}
+table.stack tr{display:block;padding:.4rem 0;border-bottom:1px solid var(--line)}
+table{font-size:.85rem}
+td.number,th.number,thead th,thead th.number{white-space:normal;min-width:0}
+table.stack th,table.stack td,table.stack td.number{display:block;border:0;padding:.1rem 0;max-width:none;
+ text-align:left;white-space:normal;overflow-wrap:anywhere}
+table.stack td::before{content:attr(data-name) ": ";color:var(--muted)}
+table.stack td code{white-space:normal}
+table.stack{min-width:0;width:100%}
+th,td,td:not(.number){min-width:0;padding-right:.5rem}
+"""
 PRINT = """
 body{max-width:none;padding:0;font-size:10.5pt}
 nav,button{display:none}
@@ -114,6 +130,7 @@ a{color:inherit;text-decoration:none}
 STYLE = (
     f":root{{color-scheme:light dark;{LIGHT}}}{RULES}"
     f"@media (prefers-color-scheme:dark){{:root{{{DARK}}}svg .over-middle{{fill:var(--page)}}}}"
+    f"@media screen and (max-width:40rem){{{PHONE}}}"
     f"@media print{{:root{{color-scheme:light;{LIGHT}}}svg .over-middle{{fill:var(--ink)}}{PRINT}}}"
 ).replace("\n", "")
 

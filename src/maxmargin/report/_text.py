@@ -7,11 +7,17 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 UNKNOWN = "not known"
+#: Months, whatever the language of the computer.
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 #: Longest text from the data that is shown whole in a table, in characters.
 LONGEST = 200
 #: What neither HTML nor XML may contain: control characters, halves of surrogate pairs, non-characters.
@@ -115,6 +121,16 @@ def seconds(value: Any) -> str:
         return f"{value:.3g} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 120 else f"{minutes} min {rest} s"
+
+
+def moment(iso: str) -> str:
+    """A time as people write it: '5 March 2026, 14:05 UTC'; what is no ISO time stays as it is."""
+    try:
+        when = datetime.fromisoformat(iso)
+    except ValueError:
+        return iso
+    zone = f" {when.tzname()}" if when.tzinfo is not None else ""
+    return f"{when.day} {MONTHS[when.month - 1]} {when.year}, {when:%H:%M}{zone}"
 
 
 def listed(words: Iterable[str]) -> str:

@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 
-def export_onnx(model: Any, path: str | os.PathLike[str], sample: Any = None) -> None:
+def export_onnx(
+    model: Any, path: str | os.PathLike[str], sample: Any = None, names: Sequence[str] | None = None
+) -> None:
     """Write a fitted model as an ONNX file that predicts exactly what the model predicts.
 
     The graph is made of elementary operators in float64 (operator set 19, no custom ones). Before the file is written,
@@ -33,6 +36,9 @@ def export_onnx(model: Any, path: str | os.PathLike[str], sample: Any = None) ->
     sample : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), default=None
         Rows to compare on. None makes some from the model: its support vectors, rows around them, and where the steps
         of a pipeline take them missing values and unknown categories.
+    names : sequence of str, default=None
+        Names of the columns; each is then an input of its own under its name. By default those of the table that the
+        model was fitted to.
 
     Raises
     ------
@@ -79,4 +85,4 @@ def export_onnx(model: Any, path: str | os.PathLike[str], sample: Any = None) ->
         raise FileNotFoundError(f"the folder {file.parent} does not exist; make it first")
     from maxmargin.io._onnx._write import write_onnx
 
-    write_onnx(model, file, sample)
+    write_onnx(model, file, sample, names)

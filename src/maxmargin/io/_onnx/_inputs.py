@@ -5,6 +5,7 @@ Columns have inputs of their own where some are text, or where a table has colum
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,11 +71,12 @@ class Inputs:
     text: set[int]  # numbers of the columns that hold text
     used: list[int]  # and of those that count
     framed: bool  # whether the model was fitted to a table with names
+    named: bool = False  # whether somebody named the columns
 
     @property
     def by_column(self) -> bool:
         """Whether every column is an input."""
-        return bool(self.text) or (self.framed and len(self.used) < len(self.names))
+        return self.named or bool(self.text) or (self.framed and len(self.used) < len(self.names))
 
     def _input_name(self, j: int) -> str:
         """The column's name, unless an output has it."""
@@ -82,7 +84,7 @@ class Inputs:
         return f"{name}_input" if name in RESERVED else name
 
     @classmethod
-    def of(cls, model: Any) -> Inputs:
+    def of(cls, model: Any, wanted: Sequence[str] | None = None) -> Inputs:
         """The inputs that a fitted model needs."""
         steps = [step for _, step in model.steps if not is_passed(step)] if isinstance(model, Pipeline) else [model]
         count, known = getattr(steps[0], "n_features_in_", None), getattr(steps[0], "feature_names_in_", None)
@@ -92,7 +94,12 @@ class Inputs:
                 "function, which an ONNX graph cannot hold; use kernel='precomputed'"
             )
         names = [f"x{j}" for j in range(count)] if known is None else [str(name) for name in known]
-        return cls(names, text_columns(model), _used_columns(model, count), known is not None)
+        if wanted is not None:
+            if known is not None or len(wanted) != count:
+                reason = "the model has names already" if known is not None else f"the model has {count} columns"
+                raise ValueError(f"names has {len(wanted)} names, and {reason}")
+            names = [str(name) for name in wanted]
+        return cls(names, text_columns(model), _used_columns(model, count), known is not None, wanted is not None)
 
     def table(self, graph: Graph) -> Table:
         """The graph's inputs as a table."""

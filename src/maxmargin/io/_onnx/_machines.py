@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.model_selection import FixedThresholdClassifier
 
 from maxmargin._types import Array, FloatArray
 from maxmargin.delivered import ON_BOUNDARY, is_ours, read
@@ -59,12 +60,44 @@ class Exported:
 
 def export_machine(graph: Graph, machine: Any, X: str) -> Exported:
     """Append a machine to the graph that has its rows in ``X``."""
+    if isinstance(machine, FixedThresholdClassifier):
+        return _cut(graph, machine, X)
     if isinstance(machine, KernelDiscriminantAnalysis):
         return _discriminant(graph, machine, X)
     for is_one, translate in _TRANSLATIONS:
         if is_ours(machine) and is_one(machine):
             return translate(graph, machine, X)
     raise ExportError(f"a model of type {type(machine).__name__} cannot be exported; what can be: {MACHINES}")
+
+
+def inside_cut(machine: Any) -> Any:
+    """The machine inside a threshold, or the machine itself."""
+    cut = isinstance(machine, FixedThresholdClassifier)
+    return getattr(machine, "estimator_", machine.estimator) if cut else machine
+
+
+def _cut(graph: Graph, cut: Any, X: str) -> Exported:
+    """A machine of two classes whose label follows from a threshold of its own."""
+    machine = inside_cut(cut)
+    inner, labels = export_machine(graph, machine, X), class_values(machine.classes_)
+    second = cut.pos_label is None or cut.pos_label == machine.classes_[1]
+    probable = cut.response_method != "decision_function" and "probabilities" in inner.outputs
+    threshold = cut.threshold if cut.threshold != "auto" else 0.5 if probable else 0.0
+
+    def decide(sums: FloatArray) -> Outputs:
+        found = inner.decide(sums)
+        seen = found["probabilities"][:, int(second)] if probable else found["scores"] * (1 if second else -1)
+        return {**found, "label": machine.classes_[((seen >= threshold) == second).astype(int)]}
+
+    seen = inner.outputs["probabilities" if probable else "scores"].tensor
+    if probable:
+        seen = graph.vector(graph.take(seen, [int(second)]))
+    elif not second:
+        seen = graph.op("Neg", seen)
+    reached = graph.op("GreaterOrEqual", seen, float(threshold))
+    place = graph.op("Cast", reached if second else graph.op("Not", reached), to=INT64)
+    label = Output(graph.op("Gather", labels, place, axis=0), tensor_kind(labels), None)
+    return replace(inner, outputs={**inner.outputs, "label": label}, decide=decide)
 
 
 def _tensor(graph: Graph, sums: LinearSums | KernelSums, X: str) -> str:

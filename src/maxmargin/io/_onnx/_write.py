@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +16,22 @@ from maxmargin.exceptions import ExportError
 from maxmargin.io._files import replacing
 from maxmargin.io._onnx._graph import DOUBLE, OPSET, Graph
 from maxmargin.io._onnx._inputs import Inputs, rows_for
-from maxmargin.io._onnx._machines import MACHINES, Exported, Outputs, export_machine
+from maxmargin.io._onnx._machines import MACHINES, Exported, Outputs, export_machine, inside_cut
 from maxmargin.io._onnx._steps import export_step, is_passed, named_steps
 
 
-def write_onnx(model: Any, path: Path, sample: Any) -> None:
+def write_onnx(model: Any, path: Path, sample: Any, names: Sequence[str] | None = None) -> None:
     """Translate, check, write."""
     model = _winner(model)
     head, machine = _parts(model)
-    graph, inputs = Graph(), Inputs.of(model)
+    graph, inputs = Graph(), Inputs.of(model, names)
     table = inputs.table(graph)
     for where, step in [] if head is None else named_steps(head):
         table = export_step(graph, step, table, where)
     exported = export_machine(graph, machine, table.numbers(graph, type(machine).__name__))
     _publish(graph, exported)
-    properties = _properties(machine)
-    rows = _rows(model, head, machine, inputs, sample)
+    properties = _properties(inside_cut(machine))
+    rows = _rows(model, head, inside_cut(machine), inputs, sample)
     content = graph.model(properties, hidden=(SUMS,)).SerializeToString()
     check(content, graph.model(properties).SerializeToString(), model, head, exported, inputs, rows)
     with replacing(path) as file:

@@ -180,6 +180,7 @@ def proof(model: Any) -> dict[str, Any] | None:
     found = getattr(model, "certificates_", [getattr(model, "certificate_", None)])
     if found[0] is None:
         return None
+    found = [one.readable() for one in found]  # no gap is shown that is smaller than its own rounding
     primal, dual, gap = (float(sum(getattr(one, name) for one in found)) for name in ("primal", "dual", "gap"))
     size = max(abs(primal), abs(dual))
     return {
