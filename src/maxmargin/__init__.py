@@ -12,6 +12,7 @@ from maxmargin._version import __version__
 
 if TYPE_CHECKING:
     from maxmargin import (
+        accel,
         certificates,
         exceptions,
         inspection,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         problems,
         selection,
     )
+    from maxmargin.accel import patch_sklearn, patched_sklearn, unpatch_sklearn
     from maxmargin.certificates import Certificate, certify
     from maxmargin.estimators import (
         LSSVC,
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
         NuSVCCV,
         NuSVRCV,
         PegasosSVCCV,
+        l1_min_c,
+        regularization_path,
     )
 
 _HOMES = {
@@ -96,9 +100,14 @@ _HOMES = {
     "SGDSVCCV": "selection",
     "SVCCV": "selection",
     "SVRCV": "selection",
+    "l1_min_c": "selection",
+    "patch_sklearn": "accel",
+    "patched_sklearn": "accel",
     "regularization_path": "selection",
+    "unpatch_sklearn": "accel",
 }
 _MODULES = (
+    "accel",
     "certificates",
     "exceptions",
     "inspection",
@@ -148,19 +157,24 @@ __all__ = [
     "PolynomialMap",
     "RandomFourierMap",
     "__version__",
+    "accel",
     "certificates",
     "certify",
     "exceptions",
     "inspection",
     "io",
     "kernels",
+    "l1_min_c",
     "losses",
     "maps",
+    "patch_sklearn",
+    "patched_sklearn",
     "penalties",
     "plotting",
     "problems",
     "regularization_path",
     "selection",
+    "unpatch_sklearn",
 ]
 
 

@@ -29,7 +29,7 @@ LAYERS = {
     "estimators": {"calibration", "estimators", "inspection", "maps"},
     "selection": {"selection"},
     "files": {"io"},
-    "faces": {"__main__", "cli", "playground", "plotting", "report"},
+    "faces": {"__main__", "accel", "cli", "playground", "plotting", "report"},
 }
 LEVEL = {unit: level for level, units in enumerate(LAYERS.values()) for unit in units}
 #: What a layer must not know, besides the layers above it: units whose imports may not begin with these names.

@@ -17,7 +17,7 @@ from maxmargin.backends import backend_for, effective_threads, float32_is_safe, 
 from maxmargin.delivered import Basis
 from maxmargin.estimators._machine import Machine, Training, check_rows
 from maxmargin.estimators._scaling import fitted_scaling
-from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
+from maxmargin.kernels import NAMES, Kernel, Precomputed, resolve_kernel, takes_any_rows
 
 #: Rows predicted together: memory stays bounded however many are asked for.
 PREDICT_ROWS = 4096
@@ -27,7 +27,7 @@ class KernelModel(Machine):
     """Base of the estimators whose scores are sums of kernel values, sum_i coef_i k(x_i, x)."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
+        "kernel": [StrOptions(set(NAMES)), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from maxmargin.io._liblinear import load_liblinear, save_liblinear
     from maxmargin.io._libsvm import load_libsvm, save_libsvm
     from maxmargin.io._onnx import export_onnx
+    from maxmargin.io._sklearn import as_sklearn, from_sklearn
 
 #: Names that bring scikit-learn or the estimators with them, which a reader of data need not wait for.
 _LATER = {
+    "as_sklearn": "_sklearn",
     "export_onnx": "_onnx",
+    "from_sklearn": "_sklearn",
     "load_liblinear": "_liblinear",
     "load_libsvm": "_libsvm",
     "save_liblinear": "_liblinear",
@@ -28,7 +31,9 @@ _LATER = {
 __all__ = [
     "Chunk",
     "Table",
+    "as_sklearn",
     "export_onnx",
+    "from_sklearn",
     "load",
     "load_liblinear",
     "load_libsvm",

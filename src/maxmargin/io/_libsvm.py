@@ -23,8 +23,9 @@ from maxmargin.delivered import is_approximation
 from maxmargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.exceptions import ModelFileError
 from maxmargin.io._files import replacing
+from maxmargin.io._kernel_words import kernel_words
 from maxmargin.io._model_text import INT, MAX_BYTES, ModelText, c_labels, made, numerals, publish_labels
-from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid, resolve_kernel
+from maxmargin.kernels import Kernel, Precomputed, resolve_kernel
 
 MACHINES = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
 KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
@@ -330,17 +331,10 @@ def save_libsvm(model: Any, path: str | os.PathLike[str], *, probabilities: bool
 
 def _kernel_lines(kernel: Kernel, path: object) -> list[str]:
     """The lines that say the kernel."""
-    if type(kernel) is Linear:
-        return ["kernel_type linear"]
-    if type(kernel) is Precomputed:
-        return ["kernel_type precomputed"]
-    if type(kernel) is Gaussian and kernel.over is None:
-        return ["kernel_type rbf", f"gamma {kernel._gamma!r}"]
-    if type(kernel) is Polynomial and kernel.gamma is not None:
-        return ["kernel_type polynomial", f"degree {int(kernel.degree)}", f"gamma {float(kernel.gamma)!r}",
-                f"coef0 {float(kernel.coef0)!r}"]  # fmt: skip
-    if type(kernel) is Sigmoid and kernel.c1 is not None:
-        return ["kernel_type sigmoid", f"gamma {float(kernel.c1)!r}", f"coef0 {float(kernel.c2)!r}"]
+    words = kernel_words(kernel)
+    if words is not None:
+        names = {ours: theirs for theirs, ours in KERNELS.items()}
+        return [f"kernel_type {names[words.pop('kernel')]}", *(f"{name} {value!r}" for name, value in words.items())]
     raise ModelFileError(
         f"LIBSVM has no kernel {kernel}; it has linear, polynomial, rbf, sigmoid and precomputed ones. Use "
         "maxmargin.io.save, which keeps every kernel",

@@ -6,10 +6,11 @@ from typing import Any
 
 from maxmargin.kernels._base import Kernel
 from maxmargin.kernels._given import Function, Precomputed
-from maxmargin.kernels._standard import Linear, Polynomial, Sigmoid
-from maxmargin.kernels._stationary import Gaussian
+from maxmargin.kernels._standard import Cosine, Linear, Polynomial, Sigmoid
+from maxmargin.kernels._stationary import ChiSquared, Gaussian, Laplacian
 
-NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+#: Names of scikit-learn's; 'polynomial' is its other spelling of 'poly'.
+NAMES = ("linear", "poly", "polynomial", "rbf", "sigmoid", "laplacian", "chi2", "cosine", "precomputed")
 
 
 def resolve_kernel(kernel: Any, gamma: float | None = 1.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
@@ -20,16 +21,19 @@ def resolve_kernel(kernel: Any, gamma: float | None = 1.0, degree: int = 3, coef
     if isinstance(kernel, Kernel):
         return kernel if gamma is None else kernel.resolved(gamma)
     if isinstance(kernel, str):
-        if kernel == "linear":
-            return Linear()
-        if kernel == "poly":
-            return Polynomial(degree=degree, coef0=coef0, gamma=gamma)
-        if kernel == "rbf":
-            return Gaussian(gamma=gamma)
-        if kernel == "sigmoid":
-            return Sigmoid(c1=gamma, c2=coef0)
-        if kernel == "precomputed":
-            return Precomputed()
+        named = {
+            "linear": Linear,
+            "poly": lambda: Polynomial(degree=degree, coef0=coef0, gamma=gamma),
+            "polynomial": lambda: Polynomial(degree=degree, coef0=coef0, gamma=gamma),
+            "rbf": lambda: Gaussian(gamma=gamma),
+            "sigmoid": lambda: Sigmoid(c1=gamma, c2=coef0),
+            "laplacian": lambda: Laplacian(gamma=gamma),
+            "chi2": lambda: ChiSquared(gamma=gamma),
+            "cosine": Cosine,
+            "precomputed": Precomputed,
+        }
+        if kernel in named:
+            return named[kernel]()
     if callable(kernel) and not isinstance(kernel, type):
         return Function(kernel)
     raise ValueError(

@@ -17,7 +17,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import check_gram, not_numbers, resolve_gamma
 from maxmargin.backends import Rows, backend_for, effective_threads, float32_is_safe
 from maxmargin.exceptions import NotPSDError
-from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
+from maxmargin.kernels import NAMES, Kernel, Precomputed, resolve_kernel, takes_any_rows
 from maxmargin.maps._base import FeatureMap, generator_of, in_blocks, require_finite
 from maxmargin.maps._landmarks import LANDMARK_METHODS, choose_landmarks
 
@@ -48,10 +48,10 @@ class NystroemMap(FeatureMap):
     Parameters
     ----------
     kernel : str, Kernel or callable, default='rbf'
-        'linear', 'poly', 'rbf', 'sigmoid', 'precomputed', a kernel of :mod:`maxmargin.kernels`, or a function of two
-        blocks of rows. With 'precomputed', ``fit`` takes the square matrix of kernel values of the training rows and
-        ``transform`` values (n_samples, n_training_rows). A kernel that turns out not to be positive semi-definite on
-        the landmarks, as 'sigmoid' may, has no exact map: a warning says what was left out. If nothing would remain,
+        A name of scikit-learn's, a kernel of :mod:`maxmargin.kernels`, or a function of two blocks of rows. With
+        'precomputed', ``fit`` takes the square matrix of kernel values of the training rows and ``transform`` values
+        (n_samples, n_training_rows). A kernel that turns out not to be positive semi-definite on the landmarks, as
+        'sigmoid' may, has no exact map: a warning says what was left out. If nothing would remain,
         :class:`~maxmargin.exceptions.NotPSDError` is raised.
     gamma : 'scale', 'auto' or float, default='scale'
         Width of 'rbf', factor of 'poly' and 'sigmoid', and every width that a kernel object leaves open. 'scale' is
@@ -100,7 +100,7 @@ class NystroemMap(FeatureMap):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
+        "kernel": [StrOptions(set(NAMES)), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],

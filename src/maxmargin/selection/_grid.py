@@ -51,7 +51,7 @@ def _has_open_width(kernel: Any) -> bool:
     """Whether gamma is the width of a Gaussian and the like, so that its scale can be told from the data."""
     if isinstance(kernel, Kernel):
         return kernel.resolved(1.0) != kernel
-    return bool(kernel == "rbf")
+    return kernel in ("rbf", "laplacian", "chi2")
 
 
 def _spread(machine: Machine, y: Array) -> float:
