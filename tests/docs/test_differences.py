@@ -335,6 +335,31 @@ def _() -> None:
     assert tight.relative_gap <= 1e-10
 
 
+@shows("Private attributes are ours")
+def _() -> None:
+    theirs, ours = (library.SVC().fit(X, Y) for library in (sklearn.svm, maxmargin))
+    assert theirs._gamma == pytest.approx(ours.kernel_.gamma)
+    assert not {"_gamma", "_n_support", "_dual_coef_", "_sparse"} & set(dir(ours))
+
+
+@shows("The same problem given in another way is solved to the same `tol`")
+def _() -> None:
+    for library in (sklearn.svm, maxmargin):
+        dense, sparse, called = (
+            library.SVC(kernel=kernel).fit(rows, Y).decision_function(rows)
+            for kernel, rows in (("linear", X), ("linear", sp.csr_array(X)), (lambda A, B: A @ B.T, X))
+        )
+        np.testing.assert_allclose(sparse, dense, atol=1e-2)
+        np.testing.assert_allclose(called, dense, atol=1e-2)
+
+
+@shows("Messages are ours")
+def _() -> None:
+    for library, message in ((sklearn.svm, "coefficients or intercepts are not finite"), (maxmargin, "overflow")):
+        with pytest.raises(ValueError, match=message):
+            library.SVC().fit(1e200 * X, Y)
+
+
 @shows("`n_iter_` counts our steps")
 def _() -> None:
     theirs, ours = (library.SVC().fit(X, Y) for library in (sklearn.svm, maxmargin))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -112,6 +112,13 @@ class LinearSVC(LinearClassifierMachine):
         calibration=None,
     ):
         self._store(locals())
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """scikit-learn's words for what is not there: its LinearSVC has no probabilities at all."""
+        missing = AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        if name in ("predict_proba", "predict_log_proba", "predict_set"):
+            missing.add_note("It has one with calibration='sigmoid', 'isotonic' or 'venn-abers'.")
+        raise missing
 
     @property
     def _multiclass(self) -> str:

@@ -179,7 +179,7 @@ def _linear_kind(model: Any, fitted: Any) -> tuple[Any, bool]:
     """(theirs with the parameters that say the same problem, whether it takes a line of weights for every class)."""
     machine = fitted.machine
     if machine == "Perceptron":
-        return _made(linear_model.Perceptron, model), True
+        return _made(linear_model.Perceptron, model, penalty=model.penalty, alpha=model.alpha), True
     if machine in ("PegasosSVC", "SGDSVC"):
         return _made(linear_model.SGDClassifier, model, alpha=model.lam), True
     if machine in ("LinearSVC", "LinearSVR"):

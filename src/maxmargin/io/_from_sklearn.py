@@ -74,7 +74,7 @@ def _write_sigmoids(twin: Any, model: Any) -> None:
     """P(first of a pair) = 1 / (1 + exp(A f + B)) in LIBSVM's signs: of two classes the first is the positive one."""
     sign = -1.0 if len(model.classes_) == 2 else 1.0
     a, b = np.array(model._probA), sign * np.array(model._probB)
-    twin.calibration, twin.sharpness_, twin.probA_, twin.probB_ = "sigmoid", 1.0, a, b
+    twin.calibration, twin.sharpness_, twin.probA_, twin.probB_ = "sigmoid", 1.0, a, sign * b
     twin.calibrators_ = [Sigmoid(float(x), float(z)) for x, z in zip(a, b, strict=True)]
 
 
@@ -101,7 +101,7 @@ def _linear_svm(model: Any) -> Any:
 
 
 def _perceptron(model: Any) -> Any:
-    return _with_weights(_made("Perceptron", model), model)
+    return _with_weights(_made("Perceptron", model, penalty=model.penalty, alpha=model.alpha), model)
 
 
 def _descent(model: Any) -> Any:
