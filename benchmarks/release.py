@@ -92,7 +92,7 @@ def tried(archive: Path, offline: bool) -> str:
             ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
             where = subprocess.check_output([python, "-c", ask], text=True)
             Path(where.strip(), "lent.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")))
-        install = [python, "-m", "pip", "install", *options, "--ignore-installed", archive]
+        install: list[str | Path] = [python, "-m", "pip", "install", *options, "--ignore-installed", archive]
         subprocess.run(install, check=True, env=environment)
         done = subprocess.run([python, "-c", TRIAL], cwd=folder, env=environment, capture_output=True, text=True)
         if done.returncode:

@@ -279,7 +279,7 @@ def _() -> None:
         SVC(kernel="precomputed").fit(K, Y)
 
 
-@shows("Callable kernels get blocks of rows")
+@shows("Callable kernels get blocks of rows where all values do not fit")
 def _() -> None:
     shapes: list[tuple[int, int]] = []
 
@@ -290,7 +290,10 @@ def _() -> None:
     sklearn.svm.SVC(kernel=kernel).fit(X, Y)
     assert shapes == [(150, 150)]
     shapes.clear()
-    ours = SVC(kernel=kernel, gap_tol=1e-10).fit(X, Y)
+    SVC(kernel=kernel).fit(X, Y)
+    assert shapes == [(150, 150)]
+    shapes.clear()
+    ours = SVC(kernel=kernel, gap_tol=1e-10, cache_size=0.1).fit(X, Y)
     assert len(shapes) > 1
     np.testing.assert_allclose(
         ours.decision_function(X), SVC(kernel="linear", gap_tol=1e-10).fit(X, Y).decision_function(X), atol=1e-6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -113,7 +113,7 @@ class LinearSVC(LinearClassifierMachine):
     ):
         self._store(locals())
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         """scikit-learn's words for what is not there: its LinearSVC has no probabilities at all."""
         missing = AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
         if name in ("predict_proba", "predict_log_proba", "predict_set"):

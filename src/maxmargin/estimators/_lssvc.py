@@ -175,8 +175,9 @@ class LeastSquaresTasks(KernelTasks):
         return None  # tol is about the residual of the linear system
 
     def solve(self, reporter):
+        self.tabulate()
         machine, data = self.machine, self.data
-        number = None if machine._wanted_calibration is None else machine._new_folds(data)
+        number = None if machine._wanted_calibration is None else machine._new_folds(self.given)
         return solve_tasks(machine, data, self.kernel, reporter, number)
 
     def folds(self, draft, solutions, number):

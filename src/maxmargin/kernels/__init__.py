@@ -4,7 +4,7 @@ See "Positive semi-definite kernels", "Kernels made of kernels" and "Standard ke
 """
 
 from maxmargin.kernels._base import Kernel
-from maxmargin.kernels._given import Function, Precomputed, require_consistent
+from maxmargin.kernels._given import Function, Objects, Precomputed, require_consistent, values_of
 from maxmargin.kernels._mercer import MercerCheck, check_mercer
 from maxmargin.kernels._program import Code, Op, Program
 from maxmargin.kernels._resolve import NAMES, resolve_kernel, takes_any_rows
@@ -27,6 +27,7 @@ __all__ = [
     "Linear",
     "Matern",
     "MercerCheck",
+    "Objects",
     "Op",
     "Polynomial",
     "Precomputed",
@@ -38,4 +39,5 @@ __all__ = [
     "require_consistent",
     "resolve_kernel",
     "takes_any_rows",
+    "values_of",
 ]

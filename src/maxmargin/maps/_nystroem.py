@@ -18,7 +18,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import check_gram, not_numbers, resolve_gamma
 from maxmargin.backends import Rows, backend_for, effective_threads, float32_is_safe
 from maxmargin.exceptions import NotPSDError
-from maxmargin.kernels import NAMES, Kernel, Precomputed, resolve_kernel, takes_any_rows
+from maxmargin.kernels import NAMES, Kernel, Precomputed, require_consistent, resolve_kernel, takes_any_rows
 from maxmargin.maps._base import FeatureMap, generator_of, in_blocks, require_finite
 from maxmargin.maps._landmarks import LANDMARK_METHODS, choose_landmarks
 
@@ -164,10 +164,10 @@ class NystroemMap(FeatureMap):
 
     def _resolved(self, X: RowData, weight: FloatArray, kept: IntArray) -> Kernel:
         given = dict(self.kernel_params or {})
-        if takes_any_rows(self.kernel):
+        if takes_any_rows(self.kernel) and not isinstance(self.kernel, Kernel):
             return resolve_kernel(partial(self.kernel, **given) if given else self.kernel)
-        if self._precomputed:
-            return resolve_kernel(self.kernel)
+        if self._precomputed or isinstance(X, list):
+            return resolve_kernel(self.kernel, None)
         unknown = sorted(given.keys() - DEFAULTS.keys())
         if unknown:
             raise ValueError(f"kernel_params of kernel={self.kernel!r} has {unknown[0]!r}; it may have {[*DEFAULTS]}")
@@ -188,6 +188,7 @@ class NystroemMap(FeatureMap):
                 stacklevel=4,
             )
         self.kernel_ = self._resolved(X, weight, kept)
+        require_consistent(self.kernel_, X)
         rng, threads = generator_of(self.random_state), effective_threads(self.n_jobs)
         rows = choose_landmarks(self.kernel_, X, self.n_components, self.landmarks, rng, weight, threads)
         K = self._landmark_values(X, rows, threads)
