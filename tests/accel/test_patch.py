@@ -18,6 +18,7 @@ import sklearn.svm
 from sklearn.datasets import load_diabetes, load_iris
 
 import maxmargin as mm
+from tests.names import name_of
 
 X, Y = load_iris(return_X_y=True)
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR", "l1_min_c")
@@ -108,7 +109,7 @@ def ridges(**parameters):
         {"kernel": lambda a, b, power: float(a @ b) ** power, "kernel_params": {"power": 2}},
         {"kernel": "rbf", "alpha": [0.1, 2.0]},
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_kernel_ridge_is_scikit_learns(parameters):
     rng = np.random.default_rng(0)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maxmargin.io._libsvm import load_libsvm, save_libsvm
     from maxmargin.io._onnx import export_onnx
     from maxmargin.io._sklearn import as_sklearn, from_sklearn
+    from maxmargin.io._skops import skops_trusted_types
 
 #: Names that bring scikit-learn or the estimators with them, which a reader of data need not wait for.
 _LATER = {
@@ -26,6 +27,7 @@ _LATER = {
     "load_libsvm": "_libsvm",
     "save_liblinear": "_liblinear",
     "save_libsvm": "_libsvm",
+    "skops_trusted_types": "_skops",
 }
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "save_liblinear",
     "save_libsvm",
     "save_svmlight",
+    "skops_trusted_types",
 ]
 
 
