@@ -54,7 +54,6 @@ EXPECTED = {
         "svm/tests/test_sparse.py::test_svc?*",
         "svm/tests/test_sparse.py::test_svc_iris?*",
         "svm/tests/test_sparse.py::test_sparse_oneclasssvm?*",
-        "svm/tests/test_svm.py::test_svc_clone_with_callable_kernel",
     ],
     "`n_iter_` counts our steps": [
         "svm/tests/test_sparse.py::test_timeout?*",
