@@ -21,6 +21,7 @@ LIMITS_ARGS ?=
 PROOFS_ARGS ?=
 CLUSTER_ARGS ?=
 AUDIT_ARGS ?=
+RELEASE_ARGS ?=
 
 ifeq ($(OS),Windows_NT)
 BIN := .venv/Scripts
@@ -30,7 +31,8 @@ endif
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test quick smoke fuzz truth truth-exact truth-psd truth-bounded truth-silent ends hostile extremes cache threads \
-    siege audit limits proofs lint format arena everyday scaling stochastic classes selection large cluster computer wheel clean
+    siege audit limits proofs lint format arena everyday scaling stochastic classes selection large cluster computer wheel \
+    release clean
 
 demo: .venv/.cli             ## train on handwritten digits, print the certificate, write a page about it
 	$(BIN)/python -m maxmargin train digits --out maxmargin-demo.mm --report maxmargin-demo.html
@@ -120,6 +122,9 @@ computer: .venv/.arena       ## measure what this computer can do
 
 wheel: .venv/.base           ## dist/maxmargin-*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+release: .venv/.release      ## sdist and wheel: built, checked, and installed into clean environments; nothing is uploaded
+	$(BIN)/python -m benchmarks.release $(RELEASE_ARGS)
 
 clean:                       ## remove everything the other targets made
 	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

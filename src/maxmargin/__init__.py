@@ -12,6 +12,7 @@ from maxmargin._version import __version__
 
 if TYPE_CHECKING:
     from maxmargin import (
+        accel,
         certificates,
         distributed,
         exceptions,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         problems,
         selection,
     )
+    from maxmargin.accel import patch_sklearn, patched_sklearn, unpatch_sklearn
     from maxmargin.certificates import Certificate, certify
     from maxmargin.estimators import (
         LSSVC,
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
         NuSVCCV,
         NuSVRCV,
         PegasosSVCCV,
+        l1_min_c,
+        regularization_path,
     )
 
 _HOMES = {
@@ -97,9 +101,14 @@ _HOMES = {
     "SGDSVCCV": "selection",
     "SVCCV": "selection",
     "SVRCV": "selection",
+    "l1_min_c": "selection",
+    "patch_sklearn": "accel",
+    "patched_sklearn": "accel",
     "regularization_path": "selection",
+    "unpatch_sklearn": "accel",
 }
 _MODULES = (
+    "accel",
     "certificates",
     "distributed",
     "exceptions",
@@ -150,6 +159,7 @@ __all__ = [
     "PolynomialMap",
     "RandomFourierMap",
     "__version__",
+    "accel",
     "certificates",
     "certify",
     "distributed",
@@ -157,13 +167,17 @@ __all__ = [
     "inspection",
     "io",
     "kernels",
+    "l1_min_c",
     "losses",
     "maps",
+    "patch_sklearn",
+    "patched_sklearn",
     "penalties",
     "plotting",
     "problems",
     "regularization_path",
     "selection",
+    "unpatch_sklearn",
 ]
 
 

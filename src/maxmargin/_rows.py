@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
+from sklearn.utils import _safe_indexing, check_array
 
 from maxmargin._types import Array, IntArray, RowData
 
@@ -15,7 +15,28 @@ def take(X: RowData, rows: IntArray) -> RowData:
     """Some of the rows."""
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return X[rows]
-    return [X[i] for i in rows]
+    return _safe_indexing(X, rows) if is_frame(X) else [X[i] for i in rows]
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table with named columns, of whatever library."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "__dataframe__"))
+
+
+def _holds_numbers(X: Any) -> bool:
+    """Whether all columns of a frame are numbers; nullable ones would become objects otherwise."""
+    return is_frame(X) and all(getattr(kind, "kind", "O") in "fiub" for kind in getattr(X, "dtypes", [None]))
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is two-dimensional and all of it finite numbers: what kernels other than a user's function take."""
+    if sp.issparse(X):
+        return True
+    try:
+        array = np.asarray(X, dtype=np.float64 if _holds_numbers(X) else None)
+    except (TypeError, ValueError):  # rows of different lengths
+        return False
+    return array.ndim == 2 and array.dtype.kind in "fiub" and bool(np.isfinite(array).all())
 
 
 def count(X: RowData) -> int:
@@ -34,7 +55,11 @@ def as_rows(X: RowData) -> RowData:
         return canonical(sp.csr_array(X, dtype=np.float64))
     if isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32) and X.ndim == 2:
         return X.astype(np.float64, copy=False)
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        array = np.empty(len(X), dtype=object)
+        array[:] = X
     if array.dtype.kind in "OUS":
         return array
     return check_array(array, dtype=np.float64, ensure_min_samples=0, ensure_min_features=0)

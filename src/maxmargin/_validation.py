@@ -45,7 +45,7 @@ def kept_rows(sample_weight: Any, X: RowData, n: int) -> tuple[FloatArray, IntAr
     """(weights of all rows, rows of positive weight); rows of weight <= 0 are dropped as scikit-learn does."""
     if sample_weight is None:
         return np.ones(n), np.arange(n)
-    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64)
+    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, allow_all_zero_weights=True)
     kept = np.flatnonzero(weight > 0)
     if len(kept) == 0:
         raise ValueError(

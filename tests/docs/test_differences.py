@@ -279,7 +279,7 @@ def _() -> None:
         SVC(kernel="precomputed").fit(K, Y)
 
 
-@shows("Callable kernels get blocks of rows")
+@shows("Callable kernels get blocks of rows where all values do not fit")
 def _() -> None:
     shapes: list[tuple[int, int]] = []
 
@@ -290,7 +290,10 @@ def _() -> None:
     sklearn.svm.SVC(kernel=kernel).fit(X, Y)
     assert shapes == [(150, 150)]
     shapes.clear()
-    ours = SVC(kernel=kernel, gap_tol=1e-10).fit(X, Y)
+    SVC(kernel=kernel).fit(X, Y)
+    assert shapes == [(150, 150)]
+    shapes.clear()
+    ours = SVC(kernel=kernel, gap_tol=1e-10, cache_size=0.1).fit(X, Y)
     assert len(shapes) > 1
     np.testing.assert_allclose(
         ours.decision_function(X), SVC(kernel="linear", gap_tol=1e-10).fit(X, Y).decision_function(X), atol=1e-6
@@ -333,6 +336,31 @@ def _() -> None:
     default, tight = (SVC(gap_tol=goal).fit(X, Y).certificate_ for goal in (None, 1e-10))
     assert 1e-6 < default.kkt <= 1e-3
     assert tight.relative_gap <= 1e-10
+
+
+@shows("Private attributes are ours")
+def _() -> None:
+    theirs, ours = (library.SVC().fit(X, Y) for library in (sklearn.svm, maxmargin))
+    assert theirs._gamma == pytest.approx(ours.kernel_.gamma)
+    assert not {"_gamma", "_n_support", "_dual_coef_", "_sparse"} & set(dir(ours))
+
+
+@shows("The same problem given in another way is solved to the same `tol`")
+def _() -> None:
+    for library in (sklearn.svm, maxmargin):
+        dense, sparse, called = (
+            library.SVC(kernel=kernel).fit(rows, Y).decision_function(rows)
+            for kernel, rows in (("linear", X), ("linear", sp.csr_array(X)), (lambda A, B: A @ B.T, X))
+        )
+        np.testing.assert_allclose(sparse, dense, atol=1e-2)
+        np.testing.assert_allclose(called, dense, atol=1e-2)
+
+
+@shows("Messages are ours")
+def _() -> None:
+    for library, message in ((sklearn.svm, "coefficients or intercepts are not finite"), (maxmargin, "overflow")):
+        with pytest.raises(ValueError, match=message):
+            library.SVC().fit(1e200 * X, Y)
 
 
 @shows("`n_iter_` counts our steps")

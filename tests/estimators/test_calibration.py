@@ -18,7 +18,18 @@ from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import LSSVC, SGDSVC, SVC, LinearClassifier, LinearSVC, NuSVC, PegasosSVC, Perceptron
+from maxmargin import (
+    LSSVC,
+    SGDSVC,
+    SVC,
+    SVR,
+    LinearClassifier,
+    LinearSVC,
+    NuSVC,
+    NystroemMap,
+    PegasosSVC,
+    Perceptron,
+)
 from maxmargin.calibration import (
     fit_calibrator,
     fit_isotonic,
@@ -472,3 +483,47 @@ def test_a_class_that_weighs_more_is_predicted_more_often():
         for w in (0.05, 1.0, 20.0)
     ]
     assert shares[0] < shares[1] < shares[2]
+
+
+# -- as scikit-learn has it ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("machine", [SVC, NuSVC])
+def test_prob_a_and_prob_b_are_libsvms(machine, classes):
+    """P = 1 / (1 + exp(A f + B)) of the first of a pair, in LIBSVM's signs."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < classes, :2], y[y < classes]
+    model = machine(nu=0.3, probability=True) if machine is NuSVC else machine(probability=True)
+    f = model.set_params(decision_function_shape="ovo", random_state=0).fit(X, y).decision_function(X)
+    first = 1.0 / (1.0 + np.exp(model.probA_[0] * (-f if classes == 2 else f[:, 0]) + model.probB_[0]))
+    if classes == 2:
+        np.testing.assert_allclose(first, model.predict_proba(X)[:, 0], atol=1e-6)
+    assert (model.probA_ < 0).all()
+    assert np.corrcoef(first, y == 0)[0, 1] > 0.5
+    plain = machine(nu=0.3) if machine is NuSVC else machine()
+    assert not hasattr(plain, "probA_")
+    assert plain.fit(X, y).probA_.size == plain.probB_.size == 0
+
+
+def test_missing_probabilities_are_missed_in_scikit_learns_words():
+    X, y = load_iris(return_X_y=True)
+    model = SVC().fit(X, y)
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
+        model.predict_proba(X)
+    assert "predict_proba is not available when probability=False" in str(caught.value.__cause__)
+    with pytest.raises(AttributeError) as caught:
+        LinearSVC().fit(X, y).predict_proba(X)
+    assert str(caught.value) == "'LinearSVC' object has no attribute 'predict_proba'"
+    assert "calibration='sigmoid'" in caught.value.__notes__[0]
+    assert hasattr(LinearSVC(calibration="sigmoid"), "predict_proba")
+    model.probability = True
+    with pytest.raises(NotFittedError, match="predict_proba is not available when fitted with probability=False"):
+        model.predict_proba(X)
+
+
+@pytest.mark.parametrize("machine", [SVC(), NuSVC(), LinearSVC(), SVR(), NystroemMap()])
+def test_weights_that_are_all_0_are_refused_in_one_sentence(machine):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="Invalid input - all samples have zero or negative weights"):
+        machine.fit(X, y, sample_weight=np.zeros(150))

@@ -370,6 +370,31 @@ def test_the_perceptron_makes_scikit_learns_steps(passes, intercept, classes):
     np.testing.assert_allclose(sparse.coef_, model.coef_, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_perceptron_shrinks_as_scikit_learns_does():
+    X, y = data(100, noise=0.2)
+    options = {"max_iter": 3, "shuffle": False, "penalty": "l2", "alpha": 0.01}
+    model = Perceptron(**options).fit(X, y)
+    theirs = sklearn.linear_model.Perceptron(tol=None, **options).fit(X, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+    assert not np.allclose(model.coef_, model.set_params(penalty=None).fit(X, y).coef_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_one_norm_sets_weights_of_a_perceptron_to_0():
+    rng = np.random.default_rng(0)
+    X, y = data(200, noise=0.1)
+    X = np.hstack([X, 0.05 * rng.normal(size=(200, 10))])
+    zeros = {penalty: (Perceptron(penalty=penalty, alpha=0.05, max_iter=5).fit(X, y).coef_ == 0).sum()
+             for penalty in (None, "l2", "elasticnet", "l1")}  # fmt: skip
+    assert zeros[None] == zeros["l2"] == 0
+    assert 3 < zeros["l1"] < X.shape[1]
+    stream = Perceptron(penalty="l1", alpha=0.05).partial_fit(X, y, classes=[0, 1])
+    assert (stream.coef_ == 0).sum() > 3
+    with pytest.raises(ValueError, match="bound=True is for the plain perceptron"):
+        Perceptron(penalty="l1", bound=True).fit(X, y)
+
+
 def test_a_pass_without_mistakes_ends_the_fit():
     X, y = data(100, noise=0.0)
     model = Perceptron(max_iter=10_000).fit(X, y)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from maxmargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, certify, io, kernels
@@ -350,3 +351,16 @@ def test_parameters_that_the_file_says_are_not_given_again(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="n_features=2"):
         io.load_libsvm(tmp_path / "model", n_features=2)
     assert io.load_libsvm(tmp_path / "model", n_features=9).n_features_in_ == 9
+
+
+def test_sigmoids_of_three_classes_are_saved_without_their_sharpening(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = SVC(calibration="sigmoid", random_state=0).fit(X, y)
+    assert model.sharpness_ != 1.0
+    with pytest.warns(UserWarning, match="no place for the sharpening"):
+        io.save_libsvm(model, tmp_path / "model")
+    same = io.load_libsvm(tmp_path / "model")
+    np.testing.assert_allclose(same.decision_function(X), model.decision_function(X), atol=1e-12)
+    model.sharpness_ = 1.0
+    np.testing.assert_allclose(same.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(same.probB_, model.probB_)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import make_circles
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
@@ -542,3 +543,47 @@ def test_two_threads_give_the_same_waves():
     X = rows(5000, 3)
     one, two = (RandomFourierMap(n_components=300, n_jobs=jobs).fit_transform(X) for jobs in (1, 2))
     np.testing.assert_allclose(one, two, atol=1e-12)
+
+
+# -- scikit-learn's parameters and attributes -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "rbf", "gamma": None},
+        {"kernel": "poly", "gamma": None, "coef0": None, "degree": None},
+        {"kernel": "poly", "gamma": None, "coef0": None, "degree": None, "kernel_params": {"degree": 2, "coef0": 0.5}},
+        {"kernel": "laplacian", "gamma": 0.3},
+        {"kernel": "cosine"},
+        {"kernel": "chi2", "gamma": 0.7},
+    ],
+    ids=str,
+)
+def test_nystroems_parameters_mean_what_they_mean_in_scikit_learn(options):
+    X = np.abs(np.random.default_rng(0).normal(size=(12, 3)))
+    ours, theirs = (kind(n_components=12, **options).fit_transform(X) for kind in (NystroemMap, Nystroem))
+    np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-6)
+
+
+def test_nystroem_passes_kernel_params_to_a_function():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+
+    def power(A, B, exponent):
+        return (A @ B.T + 1.0) ** exponent
+
+    features = NystroemMap(power, kernel_params={"exponent": 2}, n_components=12).fit_transform(X)
+    np.testing.assert_allclose(features @ features.T, (X @ X.T + 1.0) ** 2, atol=1e-8)
+    with pytest.raises(ValueError, match="'exponent'"):
+        NystroemMap("rbf", kernel_params={"exponent": 2}).fit(X)
+
+
+@pytest.mark.parametrize("n_components", [6, 7])
+def test_fourier_features_are_cosines_as_in_scikit_learn(n_components):
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    waves = RandomFourierMap(gamma=0.3, n_components=n_components).fit(X)
+    D = waves.random_weights_.shape[1]
+    assert waves.random_offset_.shape == (D,)
+    cosines = np.sqrt(2.0 / D) * np.cos(X @ waves.random_weights_ + waves.random_offset_)
+    np.testing.assert_allclose(waves.transform(X), cosines, atol=1e-12)
+    assert list(waves.get_feature_names_out()) == [f"randomfouriermap{k}" for k in range(D)]

@@ -22,6 +22,7 @@ from maxmargin import (
     SVCCV,
     SVR,
     SVRCV,
+    KernelLeastSquares,
     KernelLeastSquaresCV,
     LinearClassifier,
     LinearClassifierCV,
@@ -38,6 +39,7 @@ from maxmargin import (
     PegasosSVC,
     PegasosSVCCV,
 )
+from maxmargin.selection._grid import default_values
 
 COSTS = [0.1, 1.0, 10.0]
 #: Every search with a small grid.
@@ -382,3 +384,13 @@ def test_a_search_inside_a_pipeline_and_a_cross_validation():
     pipeline = make_pipeline(StandardScaler(), small(SVCCV))
     one, two = (cross_val_score(pipeline, X, y, cv=3, n_jobs=n) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("machine", [SVR(), NuSVR(), LinearSVR(), LinearRegressor("absolute"), KernelLeastSquares()])
+def test_values_picked_from_the_data_count_weights_as_repetition(machine):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(40, 3)), 5 * rng.normal(size=40), rng.integers(1, 4, 40)
+    copies = np.repeat(np.arange(40), weight)
+    for name in {"C", "gamma", "lam", "nu"} & set(machine.get_params()):
+        picked = default_values(machine, name, X, y, weight.astype(float))
+        np.testing.assert_allclose(picked, default_values(machine, name, X[copies], y[copies], np.ones(len(copies))))

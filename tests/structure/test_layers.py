@@ -30,7 +30,7 @@ LAYERS = {
     "selection": {"selection"},
     "files": {"io"},
     "clusters": {"distributed"},
-    "faces": {"__main__", "cli", "playground", "plotting", "report"},
+    "faces": {"__main__", "accel", "cli", "playground", "plotting", "report"},
 }
 LEVEL = {unit: level for level, units in enumerate(LAYERS.values()) for unit in units}
 #: What a layer must not know, besides the layers above it: units whose imports may not begin with these names.

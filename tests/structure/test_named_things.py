@@ -36,7 +36,6 @@ OTHERS: dict[str, str] = {
     'pip install ".[cli,playground]"': "a shell line",
     "gaussian_process": "a module of scikit-learn's",
     "sklearn.svm": "a module of scikit-learn's",
-    "GridSearchCV": "a class of scikit-learn's",
     "libsvm-tools": "a package of Debian's",
     "liblinear-tools": "a package of Debian's",
     "workqueue": "a thread pool of Numba's",

@@ -151,7 +151,7 @@ def pick(sample: tuple[Any, Any], n: int, options: TrainOptions, client: Any) ->
     for name in ("C", "time_limit", "multiclass"):
         if getattr(options, name) is not None:
             chosen[name] = getattr(options, name)
-    if task == "classification" and options.class_weight is not None:
+    if task == "classification" and options.class_weight == "balanced":
         chosen["class_weight"] = options.class_weight
     if not linear:
         chosen.update({"kernel": kernel, **({"gamma": options.gamma} if options.gamma is not None else {})})

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._rows import count, dense
 from maxmargin._types import Array, FloatArray, IntArray
 from maxmargin._validation import Scaling, kept_rows, scaled
+from maxmargin.estimators._called import tabulated, write_rows
 from maxmargin.estimators._fit import ClassifierFamily, Family, fit
 from maxmargin.estimators._interrupt import InterruptFlag
 from maxmargin.estimators._kernel_folds import fold_tables, held_out_scores, known_scores, solve_folds
@@ -110,11 +111,11 @@ class KernelMachine(KernelModel):
 
     def _validate(self, X, y, sample_weight) -> Training:
         began = time.perf_counter()
-        X = self._checked_rows(X)
+        given, X = X, self._checked_rows(X)
         n = count(X)
         target = self._validate_targets(check_target(self, y, n)) if self._needs_y(y) else None
         weight, kept = kept_rows(sample_weight, X, n)
-        data = Training(X, target, weight[kept], kept, n, began=began)
+        data = Training(X, target, weight[kept], kept, n, began=began, unscaled=given if isinstance(X, list) else None)
         data = data._replace(extra=self._describe(data))
         self._check_gram(X)
         return self._scaled(data)
@@ -172,15 +173,21 @@ class KernelTasks(ClassifierFamily[Outcome]):
     """Tasks of a kernel machine, on one Gram matrix."""
 
     def __init__(self, machine: KernelMachine, data: Training):
-        self.machine, self.data, self.options = machine, data, FitOptions.of(machine)
-        self.kernel = machine._resolve_kernel(data)
+        self.machine, self.given, self.options = machine, data, FitOptions.of(machine)
+        self.own_kernel = machine._resolve_kernel(data)
+        self.kernel, self.data = self.own_kernel, self.given
 
     def goal(self) -> Goal | None:
         return Goal(self.options.tol, self.options.gap_tol)
 
     def solve(self, reporter: FitReporter) -> Sequence[Outcome]:
         with InterruptFlag() as flag:
+            self.tabulate()
             return self._solved(reporter, flag)
+
+    def tabulate(self) -> None:
+        """Let the table of a user's function be what is solved with, where there is one."""
+        self.kernel, self.data = tabulated(self.machine, self.own_kernel, self.given)
 
     def _solved(self, reporter: FitReporter, flag: InterruptFlag) -> Sequence[Outcome]:
         """What :meth:`solve` gives; ``flag`` hears Ctrl-C from beginning to end."""
@@ -192,7 +199,7 @@ class KernelTasks(ClassifierFamily[Outcome]):
             if outcomes is not None:
                 return outcomes
         problems = machine._problems(data, self.kernel)
-        starts = machine._warm_starts(data, problems)
+        starts = machine._warm_starts(self.given, problems)
         return self._run([Task(*task, start) for task, start in zip(problems, starts, strict=True)], reporter, flag)
 
     def _run(self, tasks: list[Task], reporter: FitReporter | None, flag: InterruptFlag) -> list[Outcome]:
@@ -203,12 +210,14 @@ class KernelTasks(ClassifierFamily[Outcome]):
         return certified_outcomes(self.options, self.kernel, self.data.X, solutions, self.goal())
 
     def write(self, draft, solutions, certificates, reached):
-        draft.kernel_ = self.kernel
+        draft.kernel_ = self.own_kernel
         soft = isinstance(solutions, SoftOutcomes)
         draft.history_ = history_of(solutions.history(certificates)) if soft else history(solutions, certificates)
         draft.fit_status_ = int(not reached)
-        draft.shape_fit_ = shape_of(self.data)
-        draft._write(self.data, solutions)
+        draft.shape_fit_ = shape_of(self.given)
+        draft._write(self.given, solutions)
+        if self.data is not self.given:
+            write_rows(draft, self.given)
 
     def scores(self, draft, solutions):
         return np.column_stack([known_scores(outcome) for outcome in solutions])
@@ -217,14 +226,14 @@ class KernelTasks(ClassifierFamily[Outcome]):
         return solve_folds(draft, self.data, self.kernel, solutions, number)
 
     def kept(self, draft, coefs):
-        return fold_tables(draft, self.data, coefs)
+        return fold_tables(draft, self.given, coefs)
 
     def held_out(self, draft, solutions, folds, fits):
         """Scores that came with the gradients, where every task has all rows."""
         whole = all(len(solution.delivered.rows) == len(folds.number) for solution in solutions)
         if whole and all(own.scores is not None for own in fits):
             return super().held_out(draft, solutions, folds, fits)
-        return held_out_scores(draft, self.data, folds)
+        return held_out_scores(draft, self.given, folds)
 
 
 def shape_of(data: Training) -> tuple[int, ...]:

@@ -75,7 +75,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     n_components : int or None, default=None
         Directions that :meth:`transform` returns, at most n_classes - 1; None: all. As in scikit-learn, the classifier
         uses all of them in any case.
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+    kernel : str, Kernel or callable, default='rbf'
         A name of scikit-learn's, an expression of :mod:`maxmargin.kernels`, a kernel of scikit-learn's
         ``gaussian_process`` or any function of two blocks of rows. If it is not positive semi-definite, the ridge is
         on a'\|K\|a.

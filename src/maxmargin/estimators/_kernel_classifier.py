@@ -131,8 +131,21 @@ class KernelClassifier(ManyClasses, ClassifierMixin, KernelMachine):
         return type(self.dual_coef_)(weights) if sp.issparse(self.dual_coef_) else np.asarray(weights)
 
 
+class NoSigmoids:
+    """``probA_`` and ``probB_`` of a model without sigmoids: empty, as in scikit-learn; a fit with them hides this."""
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self
+        check_is_fitted(model)
+        return np.empty(0)
+
+
 class SupportVectorClassifier(KernelClassifier):
-    """Base of SVC and NuSVC: with scikit-learn's ``probability`` and ``break_ties``."""
+    """Base of SVC and NuSVC: with scikit-learn's ``probability``, ``probA_``, ``probB_`` and ``break_ties``."""
+
+    probA_: Any = NoSigmoids()
+    probB_: Any = NoSigmoids()
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
@@ -143,6 +156,11 @@ class SupportVectorClassifier(KernelClassifier):
     def _before_predict(self):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+
+    def _write_calibration(self, data, folds, scores):
+        super()._write_calibration(data, folds, scores)
+        if "probB_" in vars(self) and len(self.classes_) == 2:  # LIBSVM's sigmoid is that of the first class
+            self.probB_ = -self.probB_
 
     @property
     def _wanted_calibration(self):

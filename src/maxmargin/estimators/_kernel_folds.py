@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin._rows import take
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.delivered import FoldModels, FoldTables
 from maxmargin.estimators._fit import FoldFit
@@ -92,13 +93,12 @@ def fold_tables(estimator: KernelClassifier, data: Training, tables: list[FloatA
 
 def held_out_scores(estimator: KernelClassifier, data: Training, folds: FoldModels) -> FloatArray:
     """(n, tasks) scores of the rows of each fold by its own tasks, of rows in none by the model itself."""
-    rows = data.as_given if not isinstance(data.X, list) else np.array(data.X, dtype=object)
     scores = np.empty((len(data.kept), folds.intercept.shape[1]))
     for fold in range(-1, len(folds.intercept)):
         held = np.flatnonzero(folds.number == fold)
         if len(held) == 0:
             continue
-        some = rows[data.kept[held]]
+        some = take(data.as_given, data.kept[held])
         if fold < 0:
             scores[held] = estimator._task_scores(some)
             continue

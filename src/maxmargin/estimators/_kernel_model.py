@@ -10,14 +10,15 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from maxmargin._rows import count
+from maxmargin._rows import count, is_frame, is_table, take
 from maxmargin._types import FloatArray, IntArray, RowData
-from maxmargin._validation import Scaling, check_gram, not_numbers, resolve_gamma, scaled
+from maxmargin._validation import Scaling, check_gram, resolve_gamma, scaled
 from maxmargin.backends import backend_for, effective_threads, float32_is_safe, single_threaded_blas
 from maxmargin.delivered import Basis
+from maxmargin.estimators._called import called_products
 from maxmargin.estimators._machine import Machine, Training, check_rows
 from maxmargin.estimators._scaling import fitted_scaling
-from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
+from maxmargin.kernels import NAMES, Kernel, Precomputed, resolve_kernel, takes_any_rows
 
 #: Rows predicted together: memory stays bounded however many are asked for.
 PREDICT_ROWS = 4096
@@ -27,7 +28,7 @@ class KernelModel(Machine):
     """Base of the estimators whose scores are sums of kernel values, sum_i coef_i k(x_i, x)."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
+        "kernel": [StrOptions(set(NAMES)), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
@@ -45,9 +46,9 @@ class KernelModel(Machine):
         """Training rows as the kernel wants them."""
         if sp.issparse(X) and self._precomputed:
             raise TypeError("Sparse precomputed kernels are not supported; pass a dense square array.")
-        if takes_any_rows(self.kernel) and not_numbers(X):
+        if takes_any_rows(self.kernel) and not is_table(X):
             self.__dict__.pop("n_features_in_", None)
-            return list(X)
+            return list(X) if not is_frame(X) else [None] * len(X)  # a frame is asked for its rows as a whole
         return check_rows(self, X)
 
     def _scaled(self, data: Training) -> Training:
@@ -74,7 +75,9 @@ class KernelModel(Machine):
         return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
 
     def _resolve_kernel(self, data: Training) -> Kernel:
-        if self._precomputed or (takes_any_rows(self.kernel)):
+        if self._precomputed or isinstance(data.X, list):
+            return resolve_kernel(self.kernel, None)  # no numbers that a width could be told from
+        if takes_any_rows(self.kernel) and not isinstance(self.kernel, Kernel):
             return resolve_kernel(self.kernel)
         gamma = resolve_gamma(self.gamma, data.X_kept, data.weight)
         return resolve_kernel(self.kernel, gamma, self.degree, self.coef0)
@@ -95,7 +98,7 @@ class KernelModel(Machine):
         if self._precomputed:
             return Basis(rows, np.empty((0, 0)))
         X = data.X if seen else data.as_given
-        return Basis(rows, [X[i] for i in rows] if isinstance(X, list) else X[rows])
+        return Basis(rows, take(X, rows))
 
     # -- prediction -------------------------------------------------------------------------------------------
 
@@ -106,6 +109,8 @@ class KernelModel(Machine):
     def _products(self, X, coefs: list[FloatArray], basis: Basis | None = None) -> list[FloatArray]:
         """The same sums over the first rows of the basis, over those that follow, ...: as many as each has lines."""
         check_is_fitted(self)
+        if hasattr(self, "fit_rows_"):
+            return called_products(self, X, coefs, basis)
         X = self._validate_for_predict(X)
         program, backend, scaling = self.kernel_.lower(), backend_for(self.device), Scaling.of(self)
         n = count(X)
@@ -135,7 +140,7 @@ class KernelModel(Machine):
 
     def _validate_for_predict(self, X) -> RowData:
         """Rows to predict, checked; not yet scaled."""
-        if takes_any_rows(self.kernel) and not_numbers(X):
+        if takes_any_rows(self.kernel) and not is_table(X) and not hasattr(self, "n_features_in_"):
             return list(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
         if self._precomputed and X.shape[1] != self.shape_fit_[0]:

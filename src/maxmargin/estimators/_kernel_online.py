@@ -26,7 +26,7 @@ from maxmargin.estimators._many_classes import ManyClasses
 from maxmargin.estimators._progress import FitReporter
 from maxmargin.estimators._stream import Chunk, checked_chunk, require_finite_weights
 from maxmargin.estimators._turns import Turn, side_by_side, take_turns
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, require_consistent
 from maxmargin.multiclass import BinaryTask, Scheme
 from maxmargin.solvers import Record
 from maxmargin.solvers.expansion import KINDS, Expansion, Options, Source, Start, check_budget, new_run, pooled, stacked
@@ -132,6 +132,7 @@ class KernelOnline(ManyClasses, ClassifierMixin, KernelModel):
 
     def _kernel_for(self, data: Training) -> Kernel:
         kernel = self._resolve_kernel(data)
+        require_consistent(kernel, data.X)
         if self.budget is not None:
             check_budget(kernel, data.X, int(self.budget), self.maintenance, self._cache_bytes)
         return kernel

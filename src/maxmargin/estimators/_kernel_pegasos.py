@@ -38,7 +38,7 @@ class KernelPegasosSVC(KernelOnline):
     ----------
     lam : float, default=1e-4
         Weight of the penalty against the mean loss: lam = 1 / (n C).
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+    kernel : str, Kernel or callable, default='rbf'
         As in :class:`~maxmargin.SVC`.
     degree : int, default=3
         Degree of 'poly'.

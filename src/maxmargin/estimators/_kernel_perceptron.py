@@ -50,7 +50,7 @@ class KernelPerceptron(KernelOnline):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+    kernel : str, Kernel or callable, default='rbf'
         As in :class:`~maxmargin.SVC`.
     degree : int, default=3
         Degree of 'poly'.

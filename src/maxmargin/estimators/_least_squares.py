@@ -56,7 +56,7 @@ class KernelLeastSquares(MultiOutputMixin, RegressorMixin, KernelModel):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+    kernel : str, Kernel or callable, default='rbf'
         A name of scikit-learn's, an expression of :mod:`maxmargin.kernels`, or any function of two blocks of rows.
     lam : float, default=0.0
         The ridge, at least 0.

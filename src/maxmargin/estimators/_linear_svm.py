@@ -113,6 +113,13 @@ class LinearSVC(LinearClassifierMachine):
     ):
         self._store(locals())
 
+    def __getattr__(self, name: str) -> Any:
+        """scikit-learn's words for what is not there: its LinearSVC has no probabilities at all."""
+        missing = AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        if name in ("predict_proba", "predict_log_proba", "predict_set"):
+            missing.add_note("It has one with calibration='sigmoid', 'isotonic' or 'venn-abers'.")
+        raise missing
+
     @property
     def _multiclass(self) -> str:
         return self.multiclass or self.multi_class.replace("_", "-")

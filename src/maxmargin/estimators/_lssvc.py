@@ -34,7 +34,7 @@ class LSSVC(KernelClassifier):
     ----------
     C : float, default=1.0
         Cost of the squared errors; finite.
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+    kernel : str, Kernel or callable, default='rbf'
         As in :class:`~maxmargin.SVC`. Of one that is not positive semi-definite the solution is a stationary point,
         and the certificate does not hold; where K + diag(1/C) is singular it is an error.
     {kernel_options}
@@ -175,8 +175,9 @@ class LeastSquaresTasks(KernelTasks):
         return None  # tol is about the residual of the linear system
 
     def solve(self, reporter):
+        self.tabulate()
         machine, data = self.machine, self.data
-        number = None if machine._wanted_calibration is None else machine._new_folds(data)
+        number = None if machine._wanted_calibration is None else machine._new_folds(self.given)
         return solve_tasks(machine, data, self.kernel, reporter, number)
 
     def folds(self, draft, solutions, number):

@@ -46,7 +46,7 @@ class Training(NamedTuple):
     extra: Any = None  # what the machine's :meth:`_describe` found out about the targets
     began: float = 0.0  # when the fit began
     scaling: Scaling | None = None  # what a kernel machine's ``scale`` did to X
-    unscaled: RowData | None = None  # X before that
+    unscaled: RowData | None = None  # X before that; of rows that are no numbers, what the user gave
 
     @property
     def X_kept(self) -> RowData:

@@ -262,8 +262,9 @@ class ManyClasses:
     def _check_calibration(self) -> bool:
         if self._wanted_calibration is None:
             raise AttributeError(
-                "predict_proba and predict_set are not available without a calibration: set calibration='sigmoid', "
-                "'isotonic' or 'venn-abers' (or probability=True, where there is one) and fit"
+                "predict_proba is not available when probability=False, nor is predict_set, that is without a "
+                "calibration: set calibration='sigmoid', 'isotonic' or 'venn-abers' (or probability=True, where there "
+                "is one) and fit"
             )
         return True
 
@@ -274,8 +275,8 @@ class ManyClasses:
         check_is_fitted(self)
         if not hasattr(self, "calibrators_"):
             raise NotFittedError(
-                f"this {type(self).__name__} was fitted without a calibration (calibration=None, probability=False); "
-                "fit it again"
+                "predict_proba is not available when fitted with probability=False, that is without a calibration; "
+                f"fit this {type(self).__name__} again"
             )
 
     @available_if(_check_probabilities)

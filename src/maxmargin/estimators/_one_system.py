@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maxmargin.estimators._fit import Family
 from maxmargin.estimators._machine import Training
+from maxmargin.kernels import require_consistent
 from maxmargin.solvers import Record, Status
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class OneSystem(Family[Solved]):
     def __init__(self, machine: KernelModel, data: Training):
         self.machine, self.data = machine, data
         self.kernel = machine._resolve_kernel(data)
+        require_consistent(self.kernel, data.X)
 
     def goal(self):
         return None

@@ -23,7 +23,7 @@ SCALE = """scale : bool, default=False
 SCALING = """scaling_ : named tuple of two ndarrays
     What ``scale=True`` subtracted (``center``) and divided by (``scale``)."""
 
-SHARED = """kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+SHARED = """kernel : str, Kernel or callable, default='rbf'
     A name of scikit-learn's, an expression of :mod:`maxmargin.kernels`, a kernel of scikit-learn's
     ``gaussian_process`` or any function of two blocks of rows.
 {kernel_options}

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin._types import FloatArray, RowData
@@ -57,6 +57,13 @@ class Perceptron(LinearClassifierMachine):
         Whether every pass takes the rows in a new random order. If not, the iterates are those of scikit-learn's
         ``Perceptron(shuffle=False)`` on dense rows. (On sparse rows that one multiplies the steps of the intercept by
         0.01; this one does not, so dense and sparse rows give the same model.)
+    penalty : {'l2', 'l1', 'elasticnet'} or None, default=None
+        Whether the weights shrink at every row, mistake or not: 'l2' by the factor 1 - alpha before its step (those
+        iterates, too, are scikit-learn's), 'l1' by alpha towards 0 after it, 'elasticnet' in both ways.
+    alpha : float, default=0.0001
+        How much they shrink.
+    l1_ratio : float in [0, 1], default=0.15
+        Of 'elasticnet', the part of alpha that is that of 'l1'.
     bound : bool, default=False
         Whether to compute ``mistake_bound_``, which takes the fit of a hard-margin machine.
     scale : bool, default=False
@@ -118,6 +125,9 @@ class Perceptron(LinearClassifierMachine):
         "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
         "shuffle": ["boolean"],
         "bound": ["boolean"],
+        "penalty": [StrOptions({"l2", "l1", "elasticnet"}), None],
+        "alpha": [Interval(Real, 0.0, 1.0, closed="left")],
+        "l1_ratio": [Interval(Real, 0.0, 1.0, closed="both")],
     }  # fmt: skip
 
     _singles = ()
@@ -140,11 +150,22 @@ class Perceptron(LinearClassifierMachine):
         multiclass="ovr",
         code_words="one-hot",
         calibration=None,
+        penalty=None,
+        alpha=0.0001,
+        l1_ratio=0.15,
     ):
         self._store(locals())
 
     def _pair(self):
-        return PerceptronLoss(), resolve_penalty(None)
+        return PerceptronLoss(), resolve_penalty(self.penalty)
+
+    @property
+    def _shrinking(self) -> tuple[float, float]:
+        """(factor of the weights before a step, how far they go towards 0 after it)."""
+        part = {None: (0.0, 0.0), "l2": (1.0, 0.0), "l1": (0.0, 1.0)}.get(
+            self.penalty, (1.0 - self.l1_ratio, self.l1_ratio)
+        )
+        return 1.0 - part[0] * float(self.alpha), part[1] * float(self.alpha)
 
     def _slack_of(self, f, y):
         """How far every row is from a score of the right sign."""
@@ -169,6 +190,11 @@ class Perceptron(LinearClassifierMachine):
         -------
         self
         """
+        if self.bound and self.penalty is not None:
+            raise ValueError(
+                f"bound=True is for the plain perceptron: with penalty={self.penalty!r} there is no bound on its "
+                "mistakes; set one of them to its default"
+            )
         return self._fit(self._validate(X, y, None))
 
     def _family(self, data):
@@ -180,13 +206,16 @@ class Perceptron(LinearClassifierMachine):
         at_once = side_by_side(reporter, len(tasks), effective_threads(self.n_jobs))
         constant = float(self.fit_intercept)
         backend: Any = backend_for("cpu")
+        shrinking = self._shrinking
         began, seed, design = time.perf_counter(), seed_of(self), backend.design(X)
 
         def solve(number: int, turn: Turn) -> list[tuple[int, float, int]]:
             lines: list[tuple[int, float, int]] = []
             visits, task = self._visits(backend, len(tasks[number].rows), seed), _on_rows(design, tasks[number])
             for k in range(1, int(self.max_iter) + 1):
-                mistakes = backend.perceptron_pass(*task, visits.take(1)[0], *weights[number], 1.0, constant)
+                mistakes = backend.perceptron_pass(
+                    *task, visits.take(1)[0], *weights[number], 1.0, constant, *shrinking
+                )
                 seconds = time.perf_counter() - began
                 lines.append((k, seconds, mistakes))
                 record = Record(k, seconds, float(mistakes), 0.0, float(mistakes))
@@ -258,7 +287,8 @@ class Perceptron(LinearClassifierMachine):
         for task, pair in zip(tasks, weights, strict=True):
             visits = self._visits(backend, len(task.rows), seed_of(self) + number).take(1)[0]
             rows = _on_rows(design, task)
-            made.append(backend.perceptron_pass(*rows, visits, *pair, 1.0, float(self.fit_intercept)))
+            steps = (*rows, visits, *pair, 1.0, float(self.fit_intercept), *self._shrinking)
+            made.append(backend.perceptron_pass(*steps))
         self._forget()
         self._write_tasks(weights, Labels(chunk.classes, chunk.label, chunk.factors), scheme, scaling)
         self.mistakes_, self.chunks_, self.n_iter_ = before + np.array(made), number + 1, number + 1

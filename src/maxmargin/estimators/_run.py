@@ -109,8 +109,7 @@ def run_tasks(
         reporter.begin(len(tasks))
     watched = reporter is not None and reporter.active
     with nullcontext(flag) if flag is not None else InterruptFlag() as interrupted, single_threaded_blas():
-        if any(base.kind == "function" for base in kernel.lower().bases):
-            require_consistent(kernel, X)
+        require_consistent(kernel, X)
         own = centred(kernel, X, union([task.rows for task in tasks]), [task.problem for task in tasks])
         outcomes = _Fit(options, kernel, own, tasks, interrupted, reporter if watched else None, deadline).all(together)
         if own is X:

@@ -64,8 +64,7 @@ class OneProblem(ClassifierFamily[AllClassesSolution]):
         reporter.begin(1)
         after_round, end = reporter.round_callback(0)
         with InterruptFlag() as interrupted, single_threaded_blas():
-            if any(base.kind == "function" for base in self.kernel.lower().bases):
-                require_consistent(self.kernel, rows)
+            require_consistent(self.kernel, rows)
             self.gram = self.options.gram(self.kernel, rows)
             watch = self.options.watch(Turn(machine._solving_ends(data), interrupted, after_round))
             solver = AllClassesBlocks(self.options.backend)

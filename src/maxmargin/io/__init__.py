@@ -15,21 +15,28 @@ if TYPE_CHECKING:
     from maxmargin.io._liblinear import load_liblinear, save_liblinear
     from maxmargin.io._libsvm import load_libsvm, save_libsvm
     from maxmargin.io._onnx import export_onnx
+    from maxmargin.io._sklearn import as_sklearn, from_sklearn
+    from maxmargin.io._skops import skops_trusted_types
 
 #: Names that bring scikit-learn or the estimators with them, which a reader of data need not wait for.
 _LATER = {
+    "as_sklearn": "_sklearn",
     "export_onnx": "_onnx",
+    "from_sklearn": "_sklearn",
     "load_liblinear": "_liblinear",
     "load_libsvm": "_libsvm",
     "save_liblinear": "_liblinear",
     "save_libsvm": "_libsvm",
+    "skops_trusted_types": "_skops",
 }
 
 __all__ = [
     "Chunk",
     "Reading",
     "Table",
+    "as_sklearn",
     "export_onnx",
+    "from_sklearn",
     "load",
     "load_liblinear",
     "load_libsvm",
@@ -41,6 +48,7 @@ __all__ = [
     "save_liblinear",
     "save_libsvm",
     "save_svmlight",
+    "skops_trusted_types",
 ]
 
 

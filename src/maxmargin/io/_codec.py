@@ -160,11 +160,11 @@ class Encoder:
         for name in state:
             if not entry.allows(name):
                 raise self._refused(f"is no attribute that a file keeps for a {entry.name}", f"{where}.{name}")
-        try:
+        encoded = {name: self.value(item, f"{where}.{name}", depth + 1) for name, item in state.items()}
+        try:  # after what is code was refused as such
             entry.check(value)
         except (ValueError, TypeError, AttributeError) as error:
             raise self._refused(f"is not a {entry.name} that could be loaded again: {error}", where) from error
-        encoded = {name: self.value(item, f"{where}.{name}", depth + 1) for name, item in state.items()}
         return {"kind": "object", "class": entry.name, "state": encoded}
 
     def _refused(self, why: str, where: str) -> ModelFileError:

@@ -17,7 +17,7 @@ from maxmargin.calibration import Conformal, Isotonic, Sigmoid, VennAbers
 from maxmargin.certificates import Certificate, Scaling
 from maxmargin.delivered import KERNEL, LINEAR, Basis, FoldModels, FoldTables, has_scheme
 from maxmargin.io._registry import Entry, check_array, check_shapes, field_names
-from maxmargin.kernels import Function, Kernel, QuadraticForm
+from maxmargin.kernels import Function, Kernel, Objects, QuadraticForm
 from maxmargin.kernels.compositions import Exp, PolynomialOf, Power, Product, Sum
 from maxmargin.losses import Loss
 from maxmargin.maps.monomials import Collapsed, Ordered
@@ -100,7 +100,9 @@ def entries() -> list[Entry]:
 def _machine(name: str, shapes: dict[str, str], others: frozenset[str], review: Callable[[Any], None]) -> Entry:
     """A machine with the attributes of its family and its own."""
     known = {attribute: text for attribute, text in {**shapes, **CLASSES, **SHAPES.get(name, {})}.items() if text}
-    return Entry(f"maxmargin.{name}", getattr(estimators, name), known, others | OTHERS.get(name, set()), review=review)
+    others |= OTHERS.get(name, set())
+    dropped = frozenset({"fit_rows_"})  # of a kernel that is a function, which is what such a model is refused for
+    return Entry(f"maxmargin.{name}", getattr(estimators, name), known, others, dropped, review=review)
 
 
 def _search(name: str) -> Entry:
@@ -277,7 +279,7 @@ def _require(holds: bool, why: str) -> None:
 # -- what estimators are made of ------------------------------------------------------------------------------------
 
 
-#: Kernels whose meaning is data; those that hold a function (Function, Warp, Of) are not stored.
+#: Kernels whose meaning is data; those that hold a function (Function, Objects, Warp, Of) are not stored.
 COMPOSITIONS = (Sum, Product, Power, Exp, PolynomialOf)
 #: A power is computed by so many products: more of them are no kernel but a way to keep a computer busy.
 MAX_POWER = 10_000
@@ -303,7 +305,7 @@ def _values() -> list[Entry]:
     return [
         Entry("maxmargin.kernels.QuadraticForm", QuadraticForm, review=_fields, others=frozenset({"_root"})),
         *[Entry(f"maxmargin.kernels.{kind.__name__}", kind, review=_fields)
-          for kind in (*_concrete(kernels, Kernel), *COMPOSITIONS) if kind not in (Function, QuadraticForm)],
+          for kind in (*_concrete(kernels, Kernel), *COMPOSITIONS) if kind not in (Function, Objects, QuadraticForm)],
         *[Entry(f"maxmargin.losses.{kind.__name__}", kind, review=_fields) for kind in _concrete(losses, Loss)],
         *[Entry(f"maxmargin.penalties.{kind.__name__}", kind, review=_fields)
           for kind in _concrete(penalties, Penalty)],

@@ -21,10 +21,12 @@ from maxmargin.calibration import Sigmoid as Calibrator
 from maxmargin.certificates import Scaling
 from maxmargin.delivered import is_approximation
 from maxmargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin.estimators.interface import levels_to_caller
 from maxmargin.exceptions import ModelFileError
 from maxmargin.io._files import replacing
+from maxmargin.io._kernel_words import kernel_words
 from maxmargin.io._model_text import INT, MAX_BYTES, ModelText, c_labels, made, numerals, publish_labels
-from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid, resolve_kernel
+from maxmargin.kernels import Kernel, Precomputed, resolve_kernel
 
 MACHINES = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
 KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
@@ -186,7 +188,7 @@ def _publish_sigmoids(model: Any, text: ModelText, flips: FloatArray, pairs: Int
     b = np.array(text.numbers("probB", len(flips)))[pairs] * flips
     model.calibration = "sigmoid"
     model.calibrators_ = [Calibrator(float(x), float(z)) for x, z in zip(a, b, strict=True)]
-    model.probA_, model.probB_, model.sharpness_ = a, b, 1.0
+    model.probA_, model.probB_, model.sharpness_ = a, -b if len(model.classes_) == 2 else b, 1.0
 
 
 def _publish_expansion(model: Any, expansion: Expansion, table: FloatArray) -> None:
@@ -287,8 +289,9 @@ def save_libsvm(model: Any, path: str | os.PathLike[str], *, probabilities: bool
     path : str or path-like
         The file; it appears whole or not at all.
     probabilities : bool, default=True
-        Whether a calibration is written. Only sigmoids have a place in the file, and of several classes their
-        sharpening has none: such a model is refused unless this is False.
+        Whether a calibration is written. Only sigmoids have a place in the file: a model with another one is refused
+        unless this is False. Of several classes the sharpening (``sharpness_``) has no place; it is left out, with a
+        warning, and the probabilities of the file's reader are as spread as LIBSVM's own.
 
     Raises
     ------
@@ -330,17 +333,10 @@ def save_libsvm(model: Any, path: str | os.PathLike[str], *, probabilities: bool
 
 def _kernel_lines(kernel: Kernel, path: object) -> list[str]:
     """The lines that say the kernel."""
-    if type(kernel) is Linear:
-        return ["kernel_type linear"]
-    if type(kernel) is Precomputed:
-        return ["kernel_type precomputed"]
-    if type(kernel) is Gaussian and kernel.over is None:
-        return ["kernel_type rbf", f"gamma {kernel._gamma!r}"]
-    if type(kernel) is Polynomial and kernel.gamma is not None:
-        return ["kernel_type polynomial", f"degree {int(kernel.degree)}", f"gamma {float(kernel.gamma)!r}",
-                f"coef0 {float(kernel.coef0)!r}"]  # fmt: skip
-    if type(kernel) is Sigmoid and kernel.c1 is not None:
-        return ["kernel_type sigmoid", f"gamma {float(kernel.c1)!r}", f"coef0 {float(kernel.c2)!r}"]
+    words = kernel_words(kernel)
+    if words is not None:
+        names = {ours: theirs for theirs, ours in KERNELS.items()}
+        return [f"kernel_type {names[words.pop('kernel')]}", *(f"{name} {value!r}" for name, value in words.items())]
     raise ModelFileError(
         f"LIBSVM has no kernel {kernel}; it has linear, polynomial, rbf, sigmoid and precomputed ones. Use "
         "maxmargin.io.save, which keeps every kernel",
@@ -371,13 +367,19 @@ def _class_lines(model: Any, coef: FloatArray, probabilities: bool, path: object
 
 
 def _sigmoid_lines(model: Any, sign: float, path: object) -> list[str]:
-    sharpness = getattr(model, "sharpness_", 1.0) if len(model.classes_) > 2 else 1.0
-    if not all(isinstance(c, Calibrator) for c in model.calibrators_) or sharpness != 1.0:
+    if not all(isinstance(c, Calibrator) for c in model.calibrators_):
         raise ModelFileError(
             "LIBSVM's files have sigmoids for every pair of classes and nothing more: not this calibration "
-            f"({type(model.calibrators_[0]).__name__}, sharpness {sharpness:.3g}). Pass probabilities=False to leave "
-            "it out, or use maxmargin.io.save",
+            f"({type(model.calibrators_[0]).__name__}). Pass probabilities=False to leave it out, or use "
+            "maxmargin.io.save",
             path,
+        )
+    if len(model.classes_) > 2 and getattr(model, "sharpness_", 1.0) != 1.0:
+        warnings.warn(
+            f"{path}: LIBSVM's file has no place for the sharpening of the probabilities (sharpness_="
+            f"{model.sharpness_:.3g}), which is left out; use maxmargin.io.save to keep it",
+            UserWarning,
+            stacklevel=levels_to_caller(),
         )
     a, b = (np.array([getattr(c, name) for c in model.calibrators_]) for name in ("a", "b"))
     return [f"probA {numerals(a)}", f"probB {numerals(sign * b)}"]

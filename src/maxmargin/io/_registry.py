@@ -94,7 +94,7 @@ def check_shapes(value: Any, shapes: Mapping[str, str], sizes: dict[str, int] | 
     if not isinstance(value, tuple):
         _common(value, sizes)
     for name, text in shapes.items():
-        array = getattr(value, name, None)
+        array = getattr(value, name, None) if isinstance(value, tuple) else vars(value).get(name)  # what a file keeps
         if array is not None:
             check_array(name, array, text, sizes)
     return sizes

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.kernels._base import Kernel
-from maxmargin.kernels._given import Function, Precomputed
-from maxmargin.kernels._standard import Linear, Polynomial, Sigmoid
-from maxmargin.kernels._stationary import Gaussian
+from maxmargin.kernels._given import Function, Objects, Precomputed
+from maxmargin.kernels._standard import Cosine, Linear, Polynomial, Sigmoid
+from maxmargin.kernels._stationary import ChiSquared, Gaussian, Laplacian
 
-NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+#: Names of scikit-learn's; 'polynomial' is its other spelling of 'poly'.
+NAMES = ("linear", "poly", "polynomial", "rbf", "sigmoid", "laplacian", "chi2", "cosine", "precomputed")
 
 
 def resolve_kernel(kernel: Any, gamma: float | None = 1.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
@@ -20,16 +21,19 @@ def resolve_kernel(kernel: Any, gamma: float | None = 1.0, degree: int = 3, coef
     if isinstance(kernel, Kernel):
         return kernel if gamma is None else kernel.resolved(gamma)
     if isinstance(kernel, str):
-        if kernel == "linear":
-            return Linear()
-        if kernel == "poly":
-            return Polynomial(degree=degree, coef0=coef0, gamma=gamma)
-        if kernel == "rbf":
-            return Gaussian(gamma=gamma)
-        if kernel == "sigmoid":
-            return Sigmoid(c1=gamma, c2=coef0)
-        if kernel == "precomputed":
-            return Precomputed()
+        named = {
+            "linear": Linear,
+            "poly": lambda: Polynomial(degree=degree, coef0=coef0, gamma=gamma),
+            "polynomial": lambda: Polynomial(degree=degree, coef0=coef0, gamma=gamma),
+            "rbf": lambda: Gaussian(gamma=gamma),
+            "sigmoid": lambda: Sigmoid(c1=gamma, c2=coef0),
+            "laplacian": lambda: Laplacian(gamma=gamma),
+            "chi2": lambda: ChiSquared(gamma=gamma),
+            "cosine": Cosine,
+            "precomputed": Precomputed,
+        }
+        if kernel in named:
+            return named[kernel]()
     if callable(kernel) and not isinstance(kernel, type):
         return Function(kernel)
     raise ValueError(
@@ -38,11 +42,22 @@ def resolve_kernel(kernel: Any, gamma: float | None = 1.0, degree: int = 3, coef
 
 
 def takes_any_rows(kernel: Any) -> bool:
-    """Whether rows may be anything (strings, sets): plain callables, not kernels that work on numbers."""
+    """Whether rows may be anything (strings, sets): plain callables and expressions with :class:`Objects`."""
+    if isinstance(kernel, Objects):
+        return True
     if isinstance(kernel, Function):
         return takes_any_rows(kernel.function)
-    if isinstance(kernel, (str, Kernel)):
+    if isinstance(kernel, Kernel):
+        return any(_of_objects(part) for part in vars(kernel).values())
+    if isinstance(kernel, str):
         return False
     from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel  # slow to import, rarely needed
 
     return callable(kernel) and not isinstance(kernel, GaussianProcessKernel)
+
+
+def _of_objects(part: Any) -> bool:
+    """Whether a part of an expression is one of objects; a function of blocks inside an expression gets numbers."""
+    if isinstance(part, Objects):
+        return True
+    return isinstance(part, Kernel) and any(_of_objects(own) for own in vars(part).values())

@@ -241,6 +241,7 @@ LEAVES: dict[type[Kernel], Callable[[Any], tuple[str, str]]] = {
         "for rows of non-negative values: sum (x_j - z_j)^2 / (x_j + z_j) is conditionally negative definite, and then "
         "e to minus it is a kernel (Schoenberg)"
     ),
+    outside.Objects: _never_known("a function says nothing about itself; check_mercer(kernel, X) looks at the data"),
     outside.Function: _never_known("a function says nothing about itself; check_mercer(kernel, X) looks at the data"),
     outside.Precomputed: _never_known("a table of values may be anything; check_mercer(K) looks at it"),
 }

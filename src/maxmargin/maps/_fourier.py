@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import FloatArray
 from maxmargin._validation import resolve_gamma
@@ -49,6 +50,8 @@ class RandomFourierMap(FeatureMap):
         One column per frequency.
     phase_ : float or None
         Phase of the single cosine, None where there is none.
+    random_weights_, random_offset_ : ndarrays of shape (n_features, n_components) and (n_components,)
+        The same map as scikit-learn's ``RBFSampler`` has it: sqrt(2 / D) cos(X @ random_weights_ + random_offset_).
     gamma_ : float
         The width.
     n_features_in_ : int
@@ -119,6 +122,22 @@ class RandomFourierMap(FeatureMap):
 
         in_blocks(fill, X.shape[0], total, effective_threads(self.n_jobs))
         return out
+
+    @property
+    def random_weights_(self) -> FloatArray:
+        check_is_fitted(self)
+        half = self.frequencies_.shape[1]
+        return np.hstack([self.frequencies_, self.frequencies_[:, : self._n_features_out - half]])
+
+    @property
+    def random_offset_(self) -> FloatArray:
+        """A sine is the cosine of a quarter turn less."""
+        check_is_fitted(self)
+        half = self.frequencies_.shape[1]
+        offset = np.concatenate([np.zeros(half), np.full(self._n_features_out - half, -0.5 * np.pi)])
+        if self.phase_ is not None:
+            offset[half - 1] = self.phase_
+        return offset
 
     @property
     def _n_features_out(self) -> int:

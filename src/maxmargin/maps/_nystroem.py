@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import check_gram, not_numbers, resolve_gamma
 from maxmargin.backends import Rows, backend_for, effective_threads, float32_is_safe
 from maxmargin.exceptions import NotPSDError
-from maxmargin.kernels import Kernel, Precomputed, resolve_kernel, takes_any_rows
+from maxmargin.kernels import NAMES, Kernel, Precomputed, require_consistent, resolve_kernel, takes_any_rows
 from maxmargin.maps._base import FeatureMap, generator_of, in_blocks, require_finite
 from maxmargin.maps._landmarks import LANDMARK_METHODS, choose_landmarks
 
@@ -25,6 +26,8 @@ from maxmargin.maps._landmarks import LANDMARK_METHODS, choose_landmarks
 PSD_TOL = 1e-6
 #: Rounding of kernel values in either precision.
 EPS32, EPS64 = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
+#: What scikit-learn's kernels take for a parameter that is None; for gamma that depends on the kernel.
+DEFAULTS: dict[str, Any] = {"gamma": None, "degree": 3, "coef0": 1.0}
 #: Columns of the triangular factor that are solved for at a time; all else is matrix products.
 PANEL = 256
 
@@ -48,18 +51,22 @@ class NystroemMap(FeatureMap):
     Parameters
     ----------
     kernel : str, Kernel or callable, default='rbf'
-        'linear', 'poly', 'rbf', 'sigmoid', 'precomputed', a kernel of :mod:`maxmargin.kernels`, or a function of two
-        blocks of rows. With 'precomputed', ``fit`` takes the square matrix of kernel values of the training rows and
-        ``transform`` values (n_samples, n_training_rows). A kernel that turns out not to be positive semi-definite on
-        the landmarks, as 'sigmoid' may, has no exact map: a warning says what was left out. If nothing would remain,
+        A name of scikit-learn's, a kernel of :mod:`maxmargin.kernels`, or a function of two blocks of rows. With
+        'precomputed', ``fit`` takes the square matrix of kernel values of the training rows and ``transform`` values
+        (n_samples, n_training_rows). A kernel that turns out not to be positive semi-definite on the landmarks, as
+        'sigmoid' may, has no exact map: a warning says what was left out. If nothing would remain,
         :class:`~maxmargin.exceptions.NotPSDError` is raised.
-    gamma : 'scale', 'auto' or float, default='scale'
+    gamma : 'scale', 'auto', float or None, default='scale'
         Width of 'rbf', factor of 'poly' and 'sigmoid', and every width that a kernel object leaves open. 'scale' is
-        1 / (n_features * variance of X), 'auto' 1 / n_features.
-    degree : int, default=3
-        Degree of 'poly'.
-    coef0 : float, default=0.0
-        Constant in 'poly' and 'sigmoid'.
+        1 / (n_features * variance of X), 'auto' 1 / n_features; None, for which scikit-learn's ``Nystroem`` has other
+        values than its SVC, is 'auto', and 1 for 'chi2'.
+    degree : int or None, default=3
+        Degree of 'poly'; None is 3.
+    coef0 : float or None, default=0.0
+        Constant in 'poly' and 'sigmoid'; None is 1.
+    kernel_params : dict or None, default=None
+        Keyword arguments of a callable kernel, or ``gamma``, ``degree`` and ``coef0`` of one by name, where these are
+        None.
     n_components : int, default=100
         Landmarks. Where there are fewer rows all of them are landmarks, with a warning.
     landmarks : {'uniform', 'k-means++', 'leverage'}, default='uniform'
@@ -100,10 +107,11 @@ class NystroemMap(FeatureMap):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel": [StrOptions(set(NAMES)), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left"), None],
+        "degree": [Interval(Integral, 0, None, closed="left"), None],
+        "coef0": [Interval(Real, None, None, closed="neither"), None],
+        "kernel_params": [dict, None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "landmarks": [StrOptions(set(LANDMARK_METHODS))],
         "random_state": ["random_state"],
@@ -121,6 +129,7 @@ class NystroemMap(FeatureMap):
         landmarks="uniform",
         random_state=None,
         n_jobs=None,
+        kernel_params=None,
     ):
         self.kernel = kernel
         self.gamma = gamma
@@ -130,6 +139,7 @@ class NystroemMap(FeatureMap):
         self.landmarks = landmarks
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.kernel_params = kernel_params
 
     # -- rows and kernel --------------------------------------------------------------------------------------
 
@@ -153,10 +163,20 @@ class NystroemMap(FeatureMap):
         return X
 
     def _resolved(self, X: RowData, weight: FloatArray, kept: IntArray) -> Kernel:
-        if self._precomputed or takes_any_rows(self.kernel):
-            return resolve_kernel(self.kernel)
-        gamma = resolve_gamma(self.gamma, X if len(kept) == len(weight) else X[kept], weight[kept])
-        return resolve_kernel(self.kernel, gamma, self.degree, self.coef0)
+        given = dict(self.kernel_params or {})
+        if takes_any_rows(self.kernel) and not isinstance(self.kernel, Kernel):
+            return resolve_kernel(partial(self.kernel, **given) if given else self.kernel)
+        if self._precomputed or isinstance(X, list):
+            return resolve_kernel(self.kernel, None)
+        unknown = sorted(given.keys() - DEFAULTS.keys())
+        if unknown:
+            raise ValueError(f"kernel_params of kernel={self.kernel!r} has {unknown[0]!r}; it may have {[*DEFAULTS]}")
+        own = {name: getattr(self, name) for name in DEFAULTS}
+        own = {name: given.get(name, DEFAULTS[name]) if value is None else value for name, value in own.items()}
+        if own["gamma"] is None:
+            own["gamma"] = 1.0 if isinstance(self.kernel, str) and self.kernel == "chi2" else "auto"
+        gamma = resolve_gamma(own["gamma"], X if len(kept) == len(weight) else X[kept], weight[kept])
+        return resolve_kernel(self.kernel, gamma, own["degree"], own["coef0"])
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -168,6 +188,7 @@ class NystroemMap(FeatureMap):
                 stacklevel=4,
             )
         self.kernel_ = self._resolved(X, weight, kept)
+        require_consistent(self.kernel_, X)
         rng, threads = generator_of(self.random_state), effective_threads(self.n_jobs)
         rows = choose_landmarks(self.kernel_, X, self.n_components, self.landmarks, rng, weight, threads)
         K = self._landmark_values(X, rows, threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maxmargin.selection._l1_min_c import l1_min_c
 from maxmargin.selection._least_squares import leave_one_out_residuals
 from maxmargin.selection._path import Path, regularization_path
 from maxmargin.selection._public import (
@@ -31,6 +32,7 @@ __all__ = [
     "NuSVRCV",
     "Path",
     "PegasosSVCCV",
+    "l1_min_c",
     "leave_one_out_residuals",
     "regularization_path",
 ]

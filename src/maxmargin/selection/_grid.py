@@ -45,7 +45,7 @@ def default_values(machine: Machine, name: str, X: Any, y: Array, weight: FloatA
         values, unit = DEFAULT_WIDTHS, resolve_gamma("scale", X, weight)
     else:
         values = DEFAULT_CS if hasattr(machine, "kernel") else DEFAULT_LINEAR_CS
-        unit = _spread(machine, y) / _mean_square(machine, X, weight)
+        unit = _spread(machine, y, weight) / _mean_square(machine, X, weight)
     return [float(value) for value in unit * values]
 
 
@@ -53,14 +53,20 @@ def _has_open_width(kernel: Any) -> bool:
     """Whether gamma is the width of a Gaussian and the like, so that its scale can be told from the data."""
     if isinstance(kernel, Kernel):
         return kernel.resolved(1.0) != kernel
-    return bool(kernel == "rbf")
+    return kernel in ("rbf", "laplacian", "chi2")
 
 
-def _spread(machine: Machine, y: Array) -> float:
+def _spread(machine: Machine, y: Array, weight: FloatArray) -> float:
     """In what C grows: the standard deviation of the targets, where the loss is not a square."""
     squared = "squared" in str(getattr(machine, "loss", ""))
-    spread = float(np.std(y)) if is_regressor(machine) and not squared else 1.0
+    spread = _deviation(y, weight) if is_regressor(machine) and not squared else 1.0
     return spread if spread > 0 and np.isfinite(spread) else 1.0
+
+
+def _deviation(y: Array, weight: FloatArray) -> float:
+    """Standard deviation of the targets, a row of weight 2 being the row twice."""
+    mean = np.average(y, axis=0, weights=weight)
+    return float(np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight).mean()))
 
 
 def _mean_square(machine: Machine, X: Any, weight: FloatArray) -> float:

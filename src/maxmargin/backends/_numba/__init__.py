@@ -248,8 +248,8 @@ class NumbaBackend(Backend):
         """The same with a bounded number of vectors, over the rows of a block, in place: the number of violations."""
         return int(expansion.budget_steps(kept, block, state, batch, lam, kind, bias, averaged))
 
-    def perceptron_pass(self, rows, push, visits, w, bias, rate, constant):
-        return stochastic.mistakes(rows, push, visits, w, bias, rate, constant)
+    def perceptron_pass(self, rows, push, visits, w, bias, rate, constant, shrink=1.0, cut=0.0):
+        return stochastic.mistakes(rows, push, visits, w, bias, rate, constant, shrink, cut)
 
     def shuffled(self, pool, place, out, seed):
         place, seed = stochastic.shuffled(pool, place, out, seed)

@@ -96,16 +96,24 @@ def steps(rows, push, visits, batch, v, u, dual, state, lam, eta, radius, bias, 
 
 
 @jit
-def mistakes(rows, push, visits, w, state, rate, bias):
-    """Perceptron: where t f <= 0, w += rate push x and b += rate push bias; the number of mistakes."""
+def mistakes(rows, push, visits, w, state, rate, bias, shrink, cut):
+    """Perceptron: where t f <= 0, w += rate push x and b += rate push bias; the number of mistakes.
+
+    A penalty shrinks the weights at every visit: before a step by the factor ``shrink``, after it by ``cut`` towards 0.
+    """
     count = 0
     for k in range(len(visits)):
         i = visits[k]
         f = dot(rows, w, i) + state[0]
+        if shrink != 1.0:
+            w *= shrink
         if (f if push[i] > 0 else -f) <= 0.0:
             axpy(rows, w, i, rate * push[i])
             state[0] += rate * push[i] * bias
             count += 1
+        if cut > 0.0:
+            for j in range(len(w)):
+                w[j] = max(w[j] - cut, 0.0) if w[j] > 0 else min(w[j] + cut, 0.0)
     return count
 
 
