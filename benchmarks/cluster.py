@@ -34,7 +34,7 @@ ALONE, PARTS = 100_000, 2
 #: Two Gaussian classes: rows, columns, error of the best rule and the relative gap to reach.
 GAUSSIANS, COLUMNS, BAYES, GAUSSIAN_GAP = 2_000_000, 20, 0.01, 1e-3
 #: Out of core: bytes of a worker's limit, how many times as much the folder holds, and the relative gap to reach.
-LIMIT, TIMES, CORE_GAP = 700 * 2**20, 3, 1e-6
+LIMIT, TIMES, CORE_GAP = 2**30, 3, 1e-6
 #: Share of the limit that Dask keeps in memory.
 TARGET = 0.25
 #: Workers of the table.

@@ -105,7 +105,7 @@ class ClusterTrainer(Trainer):
 
     def __init__(self, client: Any, local: Trainer, kept: Kept):
         self.client, self.local, self.kept = client, local, kept
-        self.machine, self.data, self.at_once = local.machine, local.data, len(local.data.folds)
+        self.machine, self.data, self.at_once = local.machine, local.data, local.at_once
         self.loosens = local.loosens
         self.method = f"{local.method}, on a cluster"  # type: ignore[misc]  # of this one
         self.jobs: dict[tuple[Any, ...], tuple[Job, Any]] = {}
@@ -199,7 +199,11 @@ class ClusterSearch(Search):
         for number in sorted({cell.line for cell in cells if cell.open}):
             line = sorted((c for c in cells if c.line == number and c.open), key=lambda cell: cell.strength)
             params = tuple(sorted(self.apply(line[0].params).items()))
-            jobs.append(Job(params, tuple(folds), tuple(cell.strength for cell in line), gap))
+            strengths, at_once = tuple(cell.strength for cell in line), self.trainer.at_once
+            jobs += [
+                Job(params, tuple(folds[first : first + at_once]), strengths, gap)
+                for first in range(0, len(folds), at_once)
+            ]
         self.trainer.hand_out(jobs)
         return super()._pass(what, cells, folds, gap, ends_lines)
 
