@@ -24,18 +24,9 @@ SAMPLE, KERNEL_ROWS = 4000, 100_000
 MOST_CLASSES = 50
 #: Options that a cluster does not know.
 ELSEWHERE = (
-    "report",
-    "calibration",
-    "format",
-    "header",
-    "scoring",
-    "time_column",
-    "group",
-    "test",
-    "threshold",
-    "cost",
+    *("report", "calibration", "scoring", "time_column", "group", "test", "threshold", "cost"),
+    *("format", "header", "separator", "decimal", "encoding"),
 )
-ELSEWHERE += ("separator", "decimal", "encoding")
 
 
 def train_on_cluster(data: list[str], cluster: str, options: TrainOptions, screen: Screen) -> int:
