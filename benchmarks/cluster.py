@@ -311,7 +311,8 @@ def out_of_core(workers: int) -> Line:
     total, peaks = model.traffic_.total, [watched.peaks.get(process.pid, 0.0) for process in processes]
     per_round = (total.sent + total.received) / max(1, model.traffic_.by_operation["look"].calls)
     return Line(
-        "outofcore", rows, WIDE, workers, seconds, spent, int(model.n_iter_), per_round, model.certificate_.relative_gap,
+        "outofcore", rows, WIDE, workers, seconds, spent, int(model.n_iter_), per_round,
+        model.certificate_.relative_gap,
         len(model.support_), peaks,
     )  # fmt: skip
 
