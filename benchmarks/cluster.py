@@ -35,6 +35,8 @@ ALONE, PARTS = 100_000, 2
 GAUSSIANS, COLUMNS, BAYES, GAUSSIAN_GAP = 2_000_000, 20, 0.01, 1e-3
 #: Out of core: bytes of a worker's limit, how many times as much the folder holds, and the relative gap to reach.
 LIMIT, TIMES, CORE_GAP = 2**30, 3, 1e-6
+#: Columns of its rows, beside which the numbers that a fit keeps for each row are few.
+WIDE = 400
 #: Share of the limit that Dask keeps in memory.
 TARGET = 0.25
 #: Workers of the table.
@@ -309,7 +311,8 @@ def out_of_core(workers: int) -> Line:
     total, peaks = model.traffic_.total, [watched.peaks.get(process.pid, 0.0) for process in processes]
     per_round = (total.sent + total.received) / max(1, model.traffic_.by_operation["look"].calls)
     return Line(
-        "outofcore", rows, 50, workers, seconds, spent, int(model.n_iter_), per_round, model.certificate_.relative_gap,
+        "outofcore", rows, WIDE, workers, seconds, spent, int(model.n_iter_), per_round,
+        model.certificate_.relative_gap,
         len(model.support_), peaks,
     )  # fmt: skip
 
@@ -319,7 +322,7 @@ def write_parts(folder: Path, size: int) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    height, columns, number, written = 2**24 // 400, 50, 0, 0
+    height, columns, number, written = 2**24 // (8 * WIDE), WIDE, 0, 0
     w = np.random.default_rng(1).standard_normal(columns)
     while written < size:
         random = np.random.default_rng(number)

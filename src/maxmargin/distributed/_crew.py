@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from maxmargin.distributed._tasks import Lost, add_pair, packed, perform, share
 from maxmargin.exceptions import ClusterError
 
 #: Messages of more bytes are sent to every worker once, not with every task.
@@ -36,11 +37,6 @@ LOST_ROWS = (
 )
 #: How often one call is made again for a partition whose worker went.
 ATTEMPTS = 8
-
-
-@dataclass(frozen=True)
-class Lost:
-    """The answer of a seat that does not have the state that it was asked to change."""
 
 
 class Exchanged(NamedTuple):
@@ -361,17 +357,6 @@ def scheduler_gone(client: Any) -> ClusterError:
     )
 
 
-def perform(name: str, message: Any, apart: bytes, seat: Any, rows: Any) -> bytes:
-    """One operation on one partition, on its worker."""
-    from maxmargin.distributed._operations import OPERATIONS
-
-    arguments = pickle.loads(message)
-    for place, value in pickle.loads(apart):
-        arguments[place] = value
-    with seat.lock:
-        return pickle.dumps(OPERATIONS[name](seat, rows, *arguments), protocol=5)
-
-
 # -- sums in a tree -------------------------------------------------------------------------------------------------
 
 
@@ -387,24 +372,3 @@ def in_tree(crew: Crew, name: str, *arguments: Any, large: bool) -> Any:
     while len(level) > 1:
         level = [add_pair(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
     return level[0]
-
-
-def add_pair(a: Any, b: Any) -> Any:
-    """Sums of two shares, and the larger of their last values; lists of lost partitions are what remains of any."""
-    if isinstance(a, list) or isinstance(b, list):
-        return [*(a if isinstance(a, list) else []), *(b if isinstance(b, list) else [])]
-    return *(x + y for x, y in zip(a[:-1], b[:-1], strict=True)), max(a[-1], b[-1])
-
-
-def share(name: str, message: Any, number: int, seat: Any, rows: Any) -> Any:
-    """An operation's result as it is, to be added up where it is."""
-    result = pickle.loads(perform(name, message, NOTHING_APART, seat, rows))
-    return [number] if isinstance(result, Lost) else result
-
-
-def packed(value: Any) -> bytes:
-    """What the driver gets."""
-    return pickle.dumps(value, protocol=5)
-
-
-NOTHING_APART = pickle.dumps([], protocol=5)

@@ -11,9 +11,10 @@ import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.certificates import Certificate, Definiteness, joined_certificate
-from maxmargin.distributed._crew import ATTEMPTS, Apart, Crew, Lost
+from maxmargin.distributed._crew import ATTEMPTS, Apart, Crew
 from maxmargin.distributed._kernel_part import Claim, Plan
 from maxmargin.distributed._kernel_rounds import FED_ROWS, Outcome, Rounds, Variables, stacked
+from maxmargin.distributed._tasks import Lost
 from maxmargin.estimators.interface import (
     ClassifierFamily,
     FitOptions,

@@ -17,8 +17,8 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, scaled
 from maxmargin.backends import backend_for, proven_cross, single_threaded_blas
 from maxmargin.certificates import PartValues, ScoreParts, part_values
-from maxmargin.distributed._crew import Lost
 from maxmargin.distributed._seat import Seat
+from maxmargin.distributed._tasks import Lost
 from maxmargin.estimators.interface import Labels, Training
 from maxmargin.kernels import Kernel
 from maxmargin.problems import Offsets, Problem

@@ -21,8 +21,9 @@ import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, IntArray, RowData
 from maxmargin.backends import Backend
-from maxmargin.distributed._crew import ATTEMPTS, Apart, Crew, Lost
+from maxmargin.distributed._crew import ATTEMPTS, Apart, Crew
 from maxmargin.distributed._kernel_part import Look, Moved, Plan, Step, put_together
+from maxmargin.distributed._tasks import Lost
 from maxmargin.exceptions import ClusterError
 from maxmargin.problems import Offsets, Problem
 from maxmargin.solvers import Blocks, Record, Status, Subproblem, Watch

@@ -17,8 +17,8 @@ from maxmargin._types import Array, FloatArray, IntArray, RowData
 from maxmargin._validation import Scaling, scaled
 from maxmargin.backends import Design, backend_for, single_threaded_blas
 from maxmargin.certificates import LinearPart, largest_values, linear_part, linear_sums
-from maxmargin.distributed._crew import Lost
 from maxmargin.distributed._seat import Seat
+from maxmargin.distributed._tasks import Lost
 from maxmargin.estimators.interface import Labels, Training
 from maxmargin.problems import LinearProblem
 from maxmargin.solvers import RowLosses, smooth_rows

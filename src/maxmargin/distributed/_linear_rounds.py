@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.distributed._crew import ATTEMPTS, Apart, Crew, Lost, in_tree
+from maxmargin.distributed._crew import ATTEMPTS, Apart, Crew, in_tree
 from maxmargin.distributed._linear_part import LinearPlan, Point, Sums
+from maxmargin.distributed._tasks import Lost
 from maxmargin.exceptions import ClusterError
 from maxmargin.problems import LinearProblem, relative
 from maxmargin.solvers import Record, SmoothPenalty, Status, Watch
