@@ -103,9 +103,7 @@ THEIRS = [
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    ("machine", "data"), THEIRS, ids=lambda value: repr(value)[:70] if hasattr(value, "fit") else ""
-)
+@pytest.mark.parametrize(("machine", "data"), THEIRS, ids=name_of)
 def test_scikit_learns_becomes_ours_and_comes_back(machine, data):
     X, y = data
     theirs = machine.fit(X[::2], y[::2])
