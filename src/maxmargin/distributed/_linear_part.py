@@ -63,6 +63,7 @@ class LinearState:
     df: FloatArray | None = None
     along: Callable[[float], float] | None = None
     best: FloatArray | None = None  # feasible dual variables
+    steps: Any = None  # of the slope along shifts of all scores, once the fit is over
 
 
 class Point(NamedTuple):
@@ -284,10 +285,25 @@ def slopes_at(seat: Seat, rows: RowData, task: int, version: int, shifts: FloatA
     if state is None:
         return Lost()
     problem, found = state.problem, []
+    if not problem.loss.smooth:  # made of lines: the slope is a sum of steps
+        if state.steps is None:
+            state.steps = _steps(problem, state.f)
+        kinks, sums, size = state.steps
+        return np.column_stack([sums[np.searchsorted(kinks, shifts)], np.full(len(shifts), size)])
     for shift in shifts.tolist():
         slopes = problem.C * problem.loss.subgradient(problem.target, state.f + shift)
         found.append((float(slopes.sum()), float(np.abs(slopes).sum())))
     return np.array(found).reshape(-1, 2)
+
+
+def _steps(problem: LinearProblem, f: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """(shifts at which the slope of a loss made of lines changes, the slope before and after each, size of all)."""
+    form = problem.form
+    kinks = np.concatenate([form.linear - form.eps - f, form.linear + form.eps - f])
+    order = np.argsort(kinks)
+    steps = np.concatenate([form.upper, -form.lower])[order]
+    first = float(form.upper.sum())
+    return kinks[order], np.concatenate([[-first], np.cumsum(steps) - first]), first - float(form.lower.sum())
 
 
 def duals(seat: Seat, rows: RowData, task: int, version: int, factor: float) -> Any:
