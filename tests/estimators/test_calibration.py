@@ -369,7 +369,7 @@ def test_without_asking_there_are_no_probabilities():
             model.predict_set(X)
     with pytest.raises(NotFittedError, match="probability=False"):
         SVC().fit(X, y).set_params(probability=True).predict_proba(X)
-    with pytest.raises(NotFittedError, match="calibration=None"):
+    with pytest.raises(NotFittedError, match="without a calibration; fit this LinearSVC again"):
         LinearSVC().fit(X, y).set_params(calibration="sigmoid").predict_set(X)
 
 

@@ -116,6 +116,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
 
 #: Every public estimator and function, with a test that uses it.
 NAMES: dict[str, str] = {
+    # in the place of scikit-learn's
+    "l1_min_c": "accel/test_patch.py::test_weights_leave_0_just_above_the_least_cost",
+    "patch_sklearn": "accel/test_patch.py::test_every_name_is_ours_inside_and_theirs_after",
+    "patched_sklearn": "accel/test_patch.py::test_every_name_is_ours_inside_and_theirs_after",
+    "selection.l1_min_c": "accel/test_patch.py::test_weights_leave_0_just_above_the_least_cost",
+    "unpatch_sklearn": "accel/test_patch.py::test_patching_twice_is_patching_once",
     # machines
     "LSSVC": SQUARES + "test_least_squares_machine_is_a_bordered_system",
     "SGDSVC": "estimators/test_stochastic.py::test_sgd_makes_the_steps_of_its_schedule",
@@ -222,6 +228,7 @@ NAMES: dict[str, str] = {
             "Sigmoid",
         )
     },
+    "kernels.Objects": "estimators/test_called_kernels.py::test_objects_are_a_kernel_in_the_algebra",
     "kernels.Precomputed": SQUARES + "test_names_are_the_kernels_of_scikit_learn",
     "kernels.check_mercer": SQUARES + "test_mercer_by_eigenvalues",
     "kernels.resolve_kernel": SQUARES + "test_names_are_the_kernels_of_scikit_learn",
@@ -249,7 +256,7 @@ WITHOUT: dict[str, tuple[str, ...]] = {
         "Margins", "MistakeBound", "PegasosBound", "ScatterMatrices", "Statuses", "TaskExplanation", "TaskKKT",
         "TaskLagrangian",
     ),
-    "kernels": ("Code", "Kernel", "KernelProof", "MercerCheck", "Op", "Program", "require_consistent"),
+    "kernels": ("Code", "Kernel", "KernelProof", "MercerCheck", "Op", "Program", "require_consistent", "values_of"),
     "losses": ("DualForm", "Loss", "Quadratic"),
     "multiclass": ("BinaryTask", "EndToEnd", "Fired", "Scheme"),
     "penalties": ("Penalty",),

@@ -25,6 +25,7 @@ from maxmargin.kernels import (
     Laplacian,
     Linear,
     Matern,
+    Objects,
     Polynomial,
     Precomputed,
     QuadraticForm,
@@ -48,7 +49,7 @@ FAILING = [
     Polynomial(2, -1.0), Polynomial(3, -0.5), Polynomial(3, 1.0, -1.0), Polynomial(3, 0.0, -1.0), Polynomial(3, -1, -1),
     Polynomial(1, -1.0, 0.0),
 ]  # fmt: skip
-UNKNOWN = [Precomputed(), Function(np.dot), resolve_kernel(RBF(1.0))]
+UNKNOWN = [Precomputed(), Function(np.dot), resolve_kernel(RBF(1.0)), Objects(np.dot)]
 
 
 def verdict(kernel):

@@ -131,7 +131,7 @@ class KernelModel(Machine):
 
     def _prepared(self, basis: Basis, program, backend, dtype):
         """Rows that a kernel sees, as the back end wants them; float32 meets float32 where that is safe."""
-        if self._precomputed:
+        if any(base.kind == "precomputed" for base in program.bases):
             nothing = np.empty((len(basis.rows), 0))
             return backend.prepare(program, nothing, columns=np.asarray(basis.rows, dtype=np.intp))
         vectors = basis.vectors

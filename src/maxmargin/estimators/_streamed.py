@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin._rows import take
+from maxmargin._rows import among, take
 from maxmargin._stop import heed
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.backends import run_queue, single_threaded_blas
@@ -18,7 +18,7 @@ from maxmargin.estimators._caller import levels_to_caller
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._machine import Training, seed_of
 from maxmargin.estimators._options import FitOptions
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.maps import choose_landmarks
 from maxmargin.solvers.conjugate import solve_refined
 from maxmargin.solvers.least_squares import balanced, without
@@ -34,7 +34,8 @@ JITTER = 1e-12
 def draw_landmarks(model: KernelModel, data: Training, kernel: Kernel, count: int, method: str = "uniform") -> IntArray:
     """Rows of X drawn among the different ones that count, in their order."""
     options = FitOptions.of(model)
-    rng, X = np.random.default_rng(seed_of(options)), model._counted_rows(data)
+    rng, given = np.random.default_rng(seed_of(options)), isinstance(kernel, Precomputed)
+    X = among(data.X, data.kept) if given else model._counted_rows(data)
     drawn = choose_landmarks(kernel, X, count, method, rng, data.weight, options.threads)
     return np.sort(data.kept[drawn])
 
@@ -109,7 +110,7 @@ class StreamedValues:
         self.data, self.backend, self.program = data, options.backend, kernel.lower()
         self.threads, self.n = options.threads, len(data.kept)
         basis = model._basis(data, chosen, seen=True)
-        self.vectors = data.X[chosen] if model._precomputed else basis.vectors
+        self.vectors = data.X[chosen] if isinstance(kernel, Precomputed) else basis.vectors
         self.columns = model._prepared(Basis(chosen, basis.vectors), self.program, self.backend, None)
 
     def _values(self, first: int) -> tuple[FloatArray, slice]:
