@@ -159,7 +159,7 @@ def start_training(screen: Screen, given: dict[str, Any]) -> int:
     from maxmargin.cli._options import TrainOptions, read_cost
     from maxmargin.cli._train import train
 
-    given = {**given, "cost": read_cost(given["cost"]), "separator": separator_named(given["sep"])}
+    given = {**given, "cost": read_cost(given["cost"]), "separator": arguments.separator_named(given["sep"])}
     names = [field.name for field in fields(TrainOptions)]
     options = TrainOptions(**{name: given[name] for name in names})
     if given["cluster"] is not None:
@@ -171,17 +171,6 @@ def start_training(screen: Screen, given: dict[str, Any]) -> int:
             f"one file at a time, got {len(given['data'])}; several are the parts of a table with --cluster"
         )
     return train(given["data"][0], options, screen, given["code"])
-
-
-def separator_named(sep: str | None) -> str | None:
-    """The character that a name stands for."""
-    return {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}.get(sep or "", sep)
-
-
-def reading(format: Any, header: Any, sep: str | None, decimal: Any, encoding: Any) -> dict[str, Any]:
-    """How a file is to be read, by the reader's names."""
-    separator = separator_named(sep)
-    return {"format": format, "header": header, "separator": separator, "decimal": decimal, "encoding": encoding}
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]
@@ -221,7 +210,12 @@ def predict_command(
         from maxmargin.cli._predict import Wish, predict
 
         return predict(
-            model, data, out, Wish(coverage, explain), screen, **reading(format, header, sep, decimal, encoding)
+            model,
+            data,
+            out,
+            Wish(coverage, explain),
+            screen,
+            **arguments.reading(format, header, sep, decimal, encoding),
         )
 
     if json and (out is None or str(out) == "-"):
@@ -250,7 +244,7 @@ def inspect_command(
     def work(screen: Screen) -> int:
         from maxmargin.cli._inspect import inspect
 
-        return inspect(model, data, screen, **reading(format, header, sep, decimal, encoding))
+        return inspect(model, data, screen, **arguments.reading(format, header, sep, decimal, encoding))
 
     guarded(work, json)
 
@@ -291,7 +285,7 @@ def certify_command(
         from maxmargin.cli._inspect import Claim, certify
 
         claim = Claim(C, target, changed, unsafe_pickle, max_gap)
-        return certify(model, data, claim, screen, **reading(format, header, sep, decimal, encoding))
+        return certify(model, data, claim, screen, **arguments.reading(format, header, sep, decimal, encoding))
 
     guarded(work, json)
 
@@ -321,7 +315,9 @@ def convert_command(
     def work(screen: Screen) -> int:
         from maxmargin.cli._convert import convert
 
-        return convert(source, out, target, features, screen, **reading(format, header, sep, decimal, encoding))
+        return convert(
+            source, out, target, features, screen, **arguments.reading(format, header, sep, decimal, encoding)
+        )
 
     guarded(work, json)
 
@@ -355,7 +351,7 @@ def compare_command(
 
         options = TrainOptions(
             target=target, kernel=kernel, C=C, gamma=gamma, tune=tune, seed=seed,
-            **reading(format, header, sep, decimal, encoding),
+            **arguments.reading(format, header, sep, decimal, encoding),
             calibration="none",
         )  # fmt: skip
         return compare(data, options, screen)

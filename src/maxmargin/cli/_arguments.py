@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -67,3 +67,14 @@ Test = Annotated[str | None, typer.Option(help="A second file to test on, instea
 Sep = Annotated[str | None, typer.Option(help="CSV: what stands between cells: one character, or tab or space.")]
 Decimal = Annotated[str | None, typer.Option(help="CSV: the sign for decimals, . or a comma.")]
 Encoding = Annotated[str | None, typer.Option(help="CSV: such as utf-8, utf-16 or latin-1.")]
+
+
+def separator_named(sep: str | None) -> str | None:
+    """The character that a name stands for."""
+    return {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}.get(sep or "", sep)
+
+
+def reading(format: Any, header: Any, sep: str | None, decimal: Any, encoding: Any) -> dict[str, Any]:
+    """How a file is to be read, by the reader's names."""
+    separator = separator_named(sep)
+    return {"format": format, "header": header, "separator": separator, "decimal": decimal, "encoding": encoding}
