@@ -167,21 +167,14 @@ def start_training(screen: Screen, given: dict[str, Any]) -> int:
 
         return train_on_cluster(given["data"], given["cluster"], options, screen)
     if len(given["data"]) > 1:
-        raise InputError(
-            f"one file at a time, got {len(given['data'])}; several are the parts of a table with --cluster"
-        )
+        raise InputError(f"one file at a time, got {len(given['data'])}; several are parts of a table with --cluster")
     return train(given["data"][0], options, screen, given["code"])
-
-
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file of data, or the name of a built-in set.")]
-Target = Annotated[str | None, typer.Option(help="Column to predict.")]
 
 
 @app.command("predict")
 def predict_command(
-    model: Model,
-    data: Data,
+    model: arguments.Model,
+    data: arguments.Data,
     out: Annotated[Path | None, typer.Option(help="CSV to write; standard output if left out or -.")] = None,
     coverage: Annotated[
         float | None, typer.Option(help="Also sets of classes that hold the truth this often, such as 0.95.")
@@ -225,7 +218,7 @@ def predict_command(
 
 @app.command("inspect")
 def inspect_command(
-    model: Model,
+    model: arguments.Model,
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="Its training data; found by name if they are at hand.")
     ] = None,
@@ -251,10 +244,10 @@ def inspect_command(
 
 @app.command("certify")
 def certify_command(
-    model: Model,
-    data: Data,
+    model: arguments.Model,
+    data: arguments.Data,
     C: Annotated[float | None, typer.Option("--C", help="The cost, for LIBSVM's files, which do not store it.")] = None,
-    target: Target = None,
+    target: arguments.Target = None,
     changed: Annotated[bool, typer.Option("--changed", help="Accept a file with another checksum.")] = False,
     unsafe_pickle: Annotated[
         bool, typer.Option("--unsafe-pickle", help="Load a pickled scikit-learn model, running the code in it.")
@@ -294,7 +287,7 @@ def certify_command(
 def convert_command(
     source: Annotated[str, typer.Argument(help="A model or a file of data.")],
     out: Annotated[Path, typer.Argument(help="Where to write; its ending is the format.")],
-    target: Target = None,
+    target: arguments.Target = None,
     features: Annotated[int, typer.Option(help="Of LIBSVM's training data, if more than its file mentions.")] = 0,
     format: arguments.Format = None,
     header: arguments.Header = None,
@@ -324,8 +317,8 @@ def convert_command(
 
 @app.command("compare")
 def compare_command(
-    data: Data,
-    target: Target = None,
+    data: arguments.Data,
+    target: arguments.Target = None,
     kernel: Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")] = None,
     C: Annotated[float | None, typer.Option("--C", help="Cost of errors.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Width of the kernel.")] = None,

@@ -19,6 +19,8 @@ Cluster = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler that trains, or local for one on this computer.")
 ]
 Target = Annotated[str | None, typer.Option(help="Column to predict.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model: .mm, or LIBSVM's or LIBLINEAR's .model.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file of data, or the name of a built-in set.")]
 Out = Annotated[Path | None, typer.Option(help="Where to save the model; the data's name with .mm by default.")]
 Report = Annotated[Path | None, typer.Option(help="Write a page about the run, one HTML file.")]
 Kernel = Annotated[str | None, typer.Option(help="linear, rbf, poly or sigmoid.")]
