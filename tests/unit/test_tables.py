@@ -80,6 +80,19 @@ def test_a_line_of_names_is_told_from_values(tmp_path: Path, text: str, names: t
     assert read_table(written(tmp_path, text)).names == names
 
 
+@pytest.mark.parametrize("header", [None, True, False])
+@pytest.mark.parametrize("cell", ["{0}", "{0} 7"])
+@pytest.mark.parametrize("count", [2, 3, 20, 21, 22, 23, 100])
+def test_no_row_is_lost_where_the_separator_is_looked_for(
+    tmp_path: Path, count: int, cell: str, header: bool | None
+) -> None:
+    """Law: every line of a file without a known separator is a row, however many lines were looked at."""
+    lines = [cell.format(number) for number in range(count + bool(header))]
+    table = read_table(written(tmp_path, "\n".join(lines) + "\n"), header=header)
+    assert len(table) == count
+    assert table[table.names[0]].tolist() == list(range(bool(header), count + bool(header)))
+
+
 def test_text_far_down_makes_the_whole_column_text_as_it_was_written(tmp_path: Path) -> None:
     path = written(tmp_path, "code,value\n" + "007,1\n" * 5000 + "A1,2\n")
     table = read_table(path)
