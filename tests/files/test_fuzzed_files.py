@@ -18,7 +18,7 @@ from tests.files import fuzzing
 def test_every_reader_survives_a_thousand_inputs(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzzing.main(["--count", "25"]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 40 + 1
+    assert len(printed) == 56 + 1
     assert all("25 trials (seeds 0 to 24), 0 failures" in line for line in printed[:-1])
 
 

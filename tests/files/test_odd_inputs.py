@@ -168,9 +168,14 @@ def test_zeros_that_were_packed_small_are_not_unpacked_whole(kind: str, pack: st
 
 
 @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(length=st.integers(1, 60), lines=st.integers(1, 60), most=st.integers(10, 1500))
+@given(
+    length=st.integers(1, 60),
+    lines=st.integers(1, 60),
+    most=st.integers(10, 1500),
+    encoding=st.sampled_from(["utf-8", "utf-16"]),
+)
 def test_what_is_read_is_never_more_than_the_bounds(
-    length: int, lines: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    length: int, lines: int, most: int, encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Law: a compressed table is read if and only if its lines and all of it are within the bounds that are stated."""
     monkeypatch.setattr(_files, "MOST_LINE", 40)
@@ -178,7 +183,7 @@ def test_what_is_read_is_never_more_than_the_bounds(
     monkeypatch.setattr(_files, "MOST_TIMES", 0)
     monkeypatch.setattr(_files.most_bytes, "__defaults__", (0,))
     monkeypatch.setattr(_files.grown, "__defaults__", (0,))
-    data = (b"1" * length + b"\n") * lines
+    data = (("1" * length + "\n") * lines).encode(encoding)
     path = tmp_path / "rows.csv.gz"
     path.write_bytes(gzip.compress(data))
     if length + 1 <= 40 and len(data) <= most:

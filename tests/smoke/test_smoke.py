@@ -169,6 +169,6 @@ def test_the_command(tmp_path: Path) -> None:
     assert "</html>" in page.read_text(encoding="utf-8")
     command("predict", model, data, "--out", tmp_path / "answers.csv")
     assert len((tmp_path / "answers.csv").read_text().splitlines()) == len(y) + 1
-    assert "recomputed in float64" in " ".join(command("certify", model, data).split())
+    assert "computed afresh from the data in float64" in " ".join(command("certify", model, data).split())
     for words in (("inspect", model, data), ("datasets",), ("doctor",), ("--help",), ("--version",)):
         assert command(*words).strip()

@@ -319,7 +319,7 @@ BAD_ROWS = [
     ("1,2", ": 2 cells where the first line has 3; complete the line, or quote cells that contain ','"),
     ("1,2,3,4", ": 4 cells where the first line has 3; complete the line, or quote cells that contain ','"),
     ('1,2,"3', ": the row that begins here cannot be split into cells (unexpected end of data); look for a"),
-    (b"1,2,\xe9", ": not UTF-8 text (invalid continuation byte at byte 5); it looks like an older encoding"),
+    (b"1,2,\x81", ": not UTF-8 text (invalid start byte at byte 5); it looks like an older encoding"),
 ]
 
 
@@ -357,7 +357,16 @@ def test_an_empty_cell_in_the_first_line_does_not_make_it_a_header(tmp_path: Pat
 
 def test_a_first_line_that_cannot_be_split_is_named(tmp_path: Path) -> None:
     assert error_of(written(tmp_path / "rows.csv", '\na,"b\n1,2\n')).startswith("FILE, line 2: the row that beg")
-    assert error_of(written(tmp_path / "rows.csv", b"\xff,b\n1,2\n")).startswith("FILE, line 1: not UTF-8 text")
+    assert error_of(written(tmp_path / "rows.csv", b"\x81,b\n1,2\n")).startswith("FILE, line 1: not UTF-8 text")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_labels_are_the_same_in_every_encoding_that_is_found(tmp_path: Path, encoding: str, end: str) -> None:
+    path = written(tmp_path / "rows.csv", f"größe,b\n1,no\n2,é{end}".encode(encoding))
+    X, y = whole(path)
+    assert X.tolist() == [[1], [2]]
+    assert y.tolist() == ["no", "é"]
 
 
 @pytest.mark.parametrize(

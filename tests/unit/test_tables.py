@@ -80,6 +80,19 @@ def test_a_line_of_names_is_told_from_values(tmp_path: Path, text: str, names: t
     assert read_table(written(tmp_path, text)).names == names
 
 
+@pytest.mark.parametrize("header", [None, True, False])
+@pytest.mark.parametrize("cell", ["{0}", "{0} 7"])
+@pytest.mark.parametrize("count", [2, 3, 20, 21, 22, 23, 100])
+def test_no_row_is_lost_where_the_separator_is_looked_for(
+    tmp_path: Path, count: int, cell: str, header: bool | None
+) -> None:
+    """Law: every line of a file without a known separator is a row, however many lines were looked at."""
+    lines = [cell.format(number) for number in range(count + bool(header))]
+    table = read_table(written(tmp_path, "\n".join(lines) + "\n"), header=header)
+    assert len(table) == count
+    assert table[table.names[0]].tolist() == list(range(bool(header), count + bool(header)))
+
+
 def test_text_far_down_makes_the_whole_column_text_as_it_was_written(tmp_path: Path) -> None:
     path = written(tmp_path, "code,value\n" + "007,1\n" * 5000 + "A1,2\n")
     table = read_table(path)
@@ -109,14 +122,25 @@ def test_chunks_have_the_kinds_that_are_asked_for(tmp_path: Path) -> None:
         (b"a,b\n1,2\n3,4,5\n", "line 3: 3 cells where the first line has 2"),
         (b"a,a\n1,2\n", "columns 1 and 2 are both named 'a'"),
         (b"a,b\n1,inf\n", "line 2, column 'b': 'inf' is not finite"),
-        (b"a,b\n1,\xe9\n", "line 2: not UTF-8 text"),
-        ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        (b"a,b\n1,\x81\n", "line 2: not UTF-8 text"),
+        ("a,b\n1,2\n".encode("utf-16") + b"\n", "not utf-16 text"),
         (b'a,b\n1,"2\n3,4\n', "line 2: the row that begins here"),
         (b"a,b\r1,2\r", "look for a quote"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: bytes, what: str) -> None:
     assert what in complaint(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
+def test_every_encoding_that_is_found_gives_the_same_table(tmp_path: Path, encoding: str, end: str, name: str) -> None:
+    data = f"größe,b\n1,no\n2,é{end}".encode(encoding)
+    table = read_table(written(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name))
+    assert table.names == ("größe", "b")
+    assert table["größe"].tolist() == [1, 2]
+    assert table["b"].tolist() == ["no", "é"]
 
 
 def test_a_million_columns_are_refused_from_the_first_line(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: What programs for Windows write that know no UTF-8, a superset of Latin-1; and what stands in no text.
 WINDOWS = "cp1252"
 UNPRINTED = re.compile("[\x00-\x08\x0e-\x1f]")
+#: Bytes that are looked at together for the encoding; every reader of chunks holds as many.
+LOOKED_THROUGH = 2**16
 #: Longest line, in bytes; a binary file without line ends must not be taken into memory as one.
 MOST_LINE = 2**24
 #: A compressed file may grow to so many bytes, or to so many times its size, whichever is more.
@@ -169,20 +171,22 @@ def encoding_of(path: Path) -> str:
     decoders = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8", WINDOWS)}
     try:
         with opened(path) as file:
-            block = file.read(2**20)
+            block = file.read(LOOKED_THROUGH)
             if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 return "utf-16"
-            while block and decoders and left >= 0:
+            ended = False
+            while decoders and not ended and left >= 0:
+                ended = not block
                 for name in tuple(decoders):
                     try:
-                        text = decoders[name].decode(block)
+                        text = decoders[name].decode(block, ended)
                     except UnicodeDecodeError:
                         del decoders[name]
                         continue
                     if name == WINDOWS and UNPRINTED.search(text):
                         del decoders[name]
                 left -= len(block)
-                block = file.read(2**20)
+                block = file.read(LOOKED_THROUGH)
     except DAMAGE:  # whoever reads the lines will say so, and where
         return "utf-8"
     return WINDOWS if "utf-8" not in decoders and WINDOWS in decoders else "utf-8"
@@ -199,17 +203,16 @@ def recoded(file: IO[bytes], encoding: str) -> Callable[[int], bytes]:
 def numbered(path: Path, matters: Callable[[bytes], object], encoding: str = "utf-8") -> Iterator[tuple[int, bytes]]:
     """Lines that matter, with their numbers, one at a time, in UTF-8."""
     packed = path.suffix.lower() in COMPRESSED and path.is_file()
-    number, left = 0, most_bytes(path) if packed else math.inf
+    number, most = 0, most_bytes(path) if packed else math.inf
     try:
         with opened(path) as file:
             for number, line in enumerate(iter(partial(recoded(file, encoding), MOST_LINE + 1), b""), 1):
-                left -= len(line)
                 if len(line) > MOST_LINE:
                     raise ValueError(
                         f"{path}, line {number}: the line has more than {MOST_LINE:,} bytes, the most that is read; "
                         "check that the file is text, one row to a line"
                     )
-                if left < 0:
+                if packed and file.tell() > most:  # what was decompressed, not what it is in UTF-8
                     raise grown(path)
                 text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
                 if matters(text):

@@ -115,14 +115,15 @@ class TextFile:
             first += islice(lines, LOOKED_AT)
             if spaced([decoded(path, *line) for line in first]):
                 self.separator = " "
+        rest: Iterator[tuple[int, bytes]] = chain(first, lines)  # one iterator: what the head leaves is still in it
         taken: Lines = []
-        start = (row for _, row in self._rows(noted(chain(first, lines), taken), 0))
+        start = (row for _, row in self._rows(noted(rest, taken), 0))
         head = list(islice(start, 1))
         used = len(taken)
         named = bool(head) and is_header(chain(head, start))
         self.count = len(head[0]) if head else 0
         self.names = tuple(head[0]) if named else None
-        self._lines = chain(taken[used:] if named else taken, lines)
+        self._lines = chain(taken[used:] if named else taken, rest)
         self._texts: set[int] = set()
 
     def blocks(self, size: int, texts: Collection[int] = ()) -> Iterator[Block]:
