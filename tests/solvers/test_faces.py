@@ -106,6 +106,18 @@ def test_a_loose_goal_at_a_small_cost_is_a_few_passes(monkeypatch):
     assert looks[0] <= 4  # whatever the width: the gap may be small by then
 
 
+@pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.2)], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("C", [1e-8, 1e-5, 1e-3])
+def test_the_intercept_s_way_costs_the_same_whatever_the_cost(loss, sign, C):
+    """All rows rest at their bounds while it goes, by C times a row's square in an epoch."""
+    X = np.random.default_rng(4).normal(size=(12, 3))
+    t = sign * np.where(np.arange(12) < 9, 1.0, -1.0) * (1.0 if loss.name == "hinge" else 5.0)
+    problem, design = LinearProblem(loss, L2(), t, np.full(12, C)), get_backend().design(X)
+    solution = DualCoordinate(get_backend()).solve(problem, design, None, Watch(0.0, 1e-9, 100))
+    assert solution.status is Status.OPTIMAL
+
+
 @law
 @given(
     seed=st.integers(0, 10**6),

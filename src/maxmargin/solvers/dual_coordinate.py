@@ -130,6 +130,7 @@ class _Run:
                 status = Status.STALLED
             if status is not None:
                 return conclude(self.problem, self.design, point, status, self.passes, self.watch)
+            self._pass_idle_epochs()
             self._balance(record.gap)
             if done:
                 wanted = goal * abs(record.primal) / record.gap
@@ -138,6 +139,22 @@ class _Run:
             elif crawls:
                 (self._newton if self._newton_pays() else self._move_many)()
                 self._take_all()
+
+    def _pass_idle_epochs(self) -> None:
+        """Where no row moves and the intercept alone does, by the same little step each time: all that way at once.
+
+        It ends where the next row begins to move, as the epochs would; of those there may be very many at a small cost.
+        """
+        shift, rate, whole = self.sums.tolist()
+        if rate * whole == 0 or np.isfinite(self.old).any():  # the last epoch moved rows
+            return
+        form, beta = self.form, self.beta
+        g = self.design.scores(self.w) - form.linear + self.ridge * beta + shift + rate * whole
+        up = np.where(beta < form.upper, g + np.where(beta >= 0, form.eps, -form.eps), np.inf).min()
+        down = np.where(beta > form.lower, g + np.where(beta > 0, form.eps, -form.eps), -np.inf).max()
+        room = up if whole < 0 else -down
+        if up >= 0 >= down and np.isfinite(room):
+            self.sums[0] += np.copysign(room, whole)
 
     def _balance(self, gap: float) -> None:
         """A higher rate of the intercept where sum beta matters beside the gap and does not fall by itself."""
