@@ -36,7 +36,7 @@ def started(workers: int) -> Any:
     with dask.config.set({"distributed.comm.timeouts.connect": PATIENCE}):  # of its processes, not of this one
         return distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="2GiB",
-            silence_logs=50,
+            silence_logs=50, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any free port, not always 8787
         )  # fmt: skip
 
 
