@@ -20,7 +20,7 @@ from dask import delayed  # noqa: E402  # after the test for it
 from dask.distributed import Client  # noqa: E402
 
 from maxmargin.distributed import SVC, SVCCV, LinearSVC, _crew, _search, predict  # noqa: E402
-from tests.distributed.conftest import started  # noqa: E402
+from tests.distributed.conftest import PATIENCE, started  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ def test_a_prediction_survives_a_kill(cluster):
     future = cluster.client.compute(predict(model, chunks))
     time.sleep(0.7)
     kill(cluster)
-    np.testing.assert_array_equal(future.result(timeout=90), model.predict(X))
+    np.testing.assert_array_equal(future.result(timeout=PATIENCE), model.predict(X))
 
 
 def test_a_search_survives_a_kill(cluster, monkeypatch):
@@ -120,7 +120,7 @@ def test_rows_that_were_sent_to_one_worker_are_lost_with_it_in_words(cluster, mo
         SVC().fit(rows, targets)
 
 
-def test_a_worker_that_joins_late_and_one_that_is_slow(cluster):
+def test_a_worker_that_joins_late_and_one_that_is_slow(turn):
     """The answer does not depend on who is there; nobody waits for a newcomer."""
     with started(1) as own, Client(own, set_as_default=False) as client:
         rows = [delayed(slow_rows)(X[400 * k : 400 * k + 400], 0.5 * k) for k in range(2)]
@@ -129,11 +129,11 @@ def test_a_worker_that_joins_late_and_one_that_is_slow(cluster):
         threading.Timer(0.2, own.scale, (2,)).start()
         joined = SVC(C=3, client=client).fit(rows, targets)
         np.testing.assert_array_equal(alone.dual_coef_, joined.dual_coef_)
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=PATIENCE)
         two = SVC(C=3, client=client).fit(rows, targets)
         np.testing.assert_array_equal(alone.dual_coef_, two.dual_coef_)
         own.scale(4)
-        client.wait_for_workers(4, timeout=90)
+        client.wait_for_workers(4, timeout=PATIENCE)
         rows = [delayed(slow_rows)(X[200 * k : 200 * k + 200], 0.0) for k in range(4)]
         targets = [delayed(Y[200 * k : 200 * k + 200]) for k in range(4)]
         four = SVC(C=3, gap_tol=1e-5, client=client).fit(rows, targets)
